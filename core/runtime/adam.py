@@ -4,6 +4,7 @@ torch.optim would import the compiler (1 s at every start, 80 MB), and one vecto
 one for each parameter.
 """
 
+import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -83,6 +84,16 @@ class Adam:
         """All parameters, flat: the vector that they are views of, until they move or are loaded."""
         for parameter, part in zip(self.parameters, self.parts(weights), strict=True):
             parameter.data = part
+
+    @contextlib.contextmanager
+    def replaced(self, weights: Tensor) -> Iterator[None]:
+        """Have the parameters be views of other weights meanwhile; nothing may be awaited in it."""
+        own = self.weights
+        self._hold(weights)
+        try:
+            yield
+        finally:
+            self._hold(own)
 
     def parts(self, flat: Tensor) -> list[Tensor]:
         """Views of [all parameters], flat, in the parameters' shapes."""

@@ -22,7 +22,7 @@ from core.experts.directory import Directory
 from core.experts.gathering import Rules
 from core.experts.gating import Gate
 from core.experts.grid import Grid
-from core.experts.layer import DMoELayer, Passed
+from core.experts.layer import DMoELayer, Passed, Run
 from core.experts.products import product
 from core.experts.trust import Suspect
 from core.pipe.calls import Calls
@@ -158,7 +158,7 @@ class Trainer(Movable):
             ComputeError: no sample was answered by any expert, or something was not finite; the trunk is unchanged.
         """
         run = self._run
-        h, alive, tape, blocked_s = await self._pass(batch.inputs, batch.labels.numel())
+        h, alive, tape, blocked_s = await self._pass(batch.inputs, batch.labels.numel(), run)
         if not self.batch_bytes:
             self.batch_bytes = max(1, _bytes(tape))
             self._measured.set()
@@ -179,7 +179,9 @@ class Trainer(Movable):
         self._losses.append(loss)
         return blocked_s
 
-    async def _pass(self, inputs: Tensor, rows: int) -> tuple[Tensor, Tensor, list[tuple[Tensor, Passed]], float]:
+    async def _pass(
+        self, inputs: Tensor, rows: int, run: Run
+    ) -> tuple[Tensor, Tensor, list[tuple[Tensor, Passed]], float]:
         """What the head gets for these, which of its `rows` are alive, what went into each segment and what happened in
         the layer behind it, and the seconds for which it waited for nobody but hosts that did not answer.
 
@@ -189,13 +191,13 @@ class Trainer(Movable):
         h, alive, blocked_s = inputs, torch.ones(rows, dtype=torch.bool), 0.0
         tape: list[tuple[Tensor, Passed]] = []
         for segment, layer in zip(self._network.segments, self._layers, strict=False):
-            x = await self._run(segment, h)
-            y, passed, waited_s = await self._forward(layer, x.flatten(0, -2), alive)
+            x = await run(segment, h)
+            y, passed, waited_s = await self._forward(layer, x.flatten(0, -2), alive, run)
             tape.append((h, passed))
             h, alive, blocked_s = y.view_as(x), alive & passed.alive, blocked_s + waited_s
         return h, alive, tape, blocked_s
 
-    async def _forward(self, layer: DMoELayer, x: Tensor, alive: Tensor) -> tuple[Tensor, Passed, float]:
+    async def _forward(self, layer: DMoELayer, x: Tensor, alive: Tensor, run: Run) -> tuple[Tensor, Passed, float]:
         """Through a layer; where nobody answered for any sample that is alive, or the layer's experts have gone since
         the batch began, again: so far nothing was done that would be lost, and peers that were all too slow or too
         busy have less to serve then. The third of what it returns are the seconds before that.
@@ -208,7 +210,7 @@ class Trainer(Movable):
         for tried in range(1, TRIES + 1):
             start = loop.time()
             with contextlib.suppress(ComputeError):
-                y, passed = await layer.forward(x, self._run)
+                y, passed = await layer.forward(x, run)
                 if (alive & passed.alive).any():
                     return y, passed, start - began
             self.window.adapt(lost=True)
@@ -245,17 +247,18 @@ class Trainer(Movable):
         return point.accuracy
 
     async def evaluate(self) -> CurvePoint:
-        """Loss and accuracy on the held-out part. Counts as training: it waits while the gate is closed.
+        """Loss and accuracy on the held-out part, of the trunk that is agreed with others. Counts as training: it waits
+        while the gate is closed.
 
         Raises:
             ComputeError: no expert answered for any sample of a part.
         """
-        step, samples, run = self.step, self.samples, self._run
+        step, samples, run = self.step, self.samples, partial(self._run, self._trunk.by_agreed)
         inputs, labels = self._stream.held_out
         each = max(1, EVALUATED_ROWS * len(labels) // labels.numel())
         loss = right = count = 0.0
         for x, wanted in zip(torch.split(inputs, each), torch.split(labels, each), strict=True):
-            h, alive, _, _ = await self._pass(x, wanted.numel())
+            h, alive, _, _ = await self._pass(x, wanted.numel(), run)
             outputs = await run(self._network.segments[-1], h)
             loss += float((self.task.losses(outputs, wanted) * alive).sum())
             right += float((self.task.right(outputs, wanted) * alive).sum())
@@ -263,8 +266,9 @@ class Trainer(Movable):
         return CurvePoint(step, samples, loss / count, right / count)
 
     async def infer(self, inputs: Tensor) -> tuple[Tensor, list[Passed]]:
-        """The head's outputs [n, ..., classes] and what happened in each DMoE layer; waits for nothing."""
-        h, run, passes = inputs, self._run_at_once, []
+        """The head's outputs [n, ..., classes] and what happened in each DMoE layer, by the trunk that is agreed with
+        others; waits for nothing."""
+        h, run, passes = inputs, partial(self._run_at_once, self._trunk.by_agreed), []
         for segment, layer in zip(self._network.segments, self._layers, strict=False):
             x = await run(segment, h)
             y, passed = await layer.forward(x.flatten(0, -2), run, inference=True)

@@ -50,9 +50,6 @@ def _losses(where: str) -> Callable[[Figures], Iterator[Line]]:
                 name = f"{where}, {trainers}, {strategy}"
                 wanted = f"at most {BEHIND_PERCENT:g}% above one trainer"
                 yield Line(f"loss, {name}", wanted, f"{behind:+.1f}%", behind <= BEHIND_PERCENT)
-                if each := arm.get("agreed_behind_one_percent_each"):
-                    mean = sum(each) / len(each)
-                    yield Line(f"loss of what is agreed, {name}", wanted, f"{mean:+.1f}%", mean <= BEHIND_PERCENT)
                 if alone:
                     less = arm["loss"] < alone["loss"]
                     yield Line(f"control, {name}", f"below {alone['loss']:.3f} of trunks apart", arm["loss"], less)

@@ -112,11 +112,11 @@ class Point(NamedTuple):
     samples: int
     """Trained on by all trainers together."""
     loss: float
-    """Nats a byte of held-out text; the mean of the trunks'."""
-    agreed: float
-    """The same of the trunk that a newcomer is given: what trainers have learnt since they agreed last is not in it."""
+    """Nats a byte of held-out text, as trainers evaluate it: of what they agreed on last, if they do; their mean."""
+    own: float
+    """The same with what they have learnt since."""
     spread: float
-    """Between the trunks: the unbiased deviation of their losses."""
+    """Between the trunks that they train: the unbiased deviation of their losses."""
     moved: float
     """Bytes that each trainer has sent and got for agreeing, on average."""
 
@@ -125,7 +125,7 @@ class Outcome(NamedTuple):
     curve: list[Point]
     loss: float
     """At the end."""
-    agreed: float
+    own: float
     lost: int
     """Batches dropped."""
     simulated_s: float
@@ -221,7 +221,7 @@ async def _train(job: Job, folder: Path) -> Outcome:
         Trainer(rules, host, directory, kernel_gate, stream, calls=exchange.calls_of(str(number)) if exchange else None)
         for number, (host, stream) in enumerate(zip(hosts, streams, strict=True))
     ]
-    newcomer = Trainer(rules, hosts[0], directory, kernel_gate, streams[0])
+    alone = Trainer(rules, hosts[0], directory, kernel_gate, streams[0])
     curve: list[Point] = []
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(runtime.run()), *(group.create_task(trainer.run()) for trainer in trainers)]
@@ -230,27 +230,28 @@ async def _train(job: Job, folder: Path) -> Outcome:
             while sum(trainer.trained for trainer in trainers) < number * job.samples // EVALUATIONS:  # noqa: ASYNC110
                 await asyncio.sleep(DELAY_S)
             kernel_gate.close()
-            curve.append(await _judge(trainers, newcomer, streams[0].held_out, exchange))
+            curve.append(await _judge(trainers, alone, streams[0].held_out, exchange))
             progress(f"  {job.arm}, {job.trainers} trainers: {number} of {EVALUATIONS}, {curve[-1].loss:.4f}")
         seconds = asyncio.get_running_loop().time()
         for task in tasks:
             task.cancel()
-    loss, agreed = (sum(values) / LAST for values in zip(*((p.loss, p.agreed) for p in curve[-LAST:]), strict=True))
+    loss, own = (sum(values) / LAST for values in zip(*((p.loss, p.own) for p in curve[-LAST:]), strict=True))
     steps = max(trainer.step for trainer in trainers)
     return Outcome(
-        curve, loss, agreed, sum(trainer.lost for trainer in trainers), seconds, steps, time.process_time() - began
+        curve, loss, own, sum(trainer.lost for trainer in trainers), seconds, steps, time.process_time() - began
     )
 
 
-async def _judge(trainers: Sequence[Trainer], newcomer: Trainer, held_out: Part, exchange: Exchange | None) -> Point:
-    """Loss on the held-out text, while nobody trains."""
-    losses = [await _loss(trainer, held_out) for trainer in trainers[:JUDGED]]
-    mean, spread = plot.mean_and_deviation(losses)
-    samples = sum(trainer.trained for trainer in trainers)
-    if exchange is None:
-        return Point(samples, mean, losses[0], spread, 0.0)
-    newcomer.take_over(trainers[0].state())
-    return Point(samples, mean, await _loss(newcomer, held_out), spread, exchange.sent.total() / len(trainers))
+async def _judge(trainers: Sequence[Trainer], alone: Trainer, held_out: Part, exchange: Exchange | None) -> Point:
+    """Loss on the held-out text, while nobody trains. Who is alone agrees with nobody, and shows what it trains."""
+    mean, _ = plot.mean_and_deviation([await _loss(trainer, held_out) for trainer in trainers[:JUDGED]])
+    trained = []
+    for trainer in trainers[:JUDGED]:
+        alone.load_state(trainer.state())
+        trained.append(await _loss(alone, held_out))
+    own, spread = plot.mean_and_deviation(trained)
+    sent = exchange.sent.total() / len(trainers) if exchange else 0.0
+    return Point(sum(trainer.trained for trainer in trainers), mean, own, spread, sent)
 
 
 async def _loss(trainer: Trainer, held_out: Part) -> float:
@@ -306,7 +307,7 @@ def _run_all(jobs: Sequence[Job], kept: Path, processes: int | None) -> list[Out
         minutes = (time.monotonic() - began) / 60 * left / max(1, sum(new.values()) - left)
         progress(
             f"{len(outcomes)} of {len(runs)}: {job.arm}, {job.trainers} trainers, seed {job.seed}: {outcome.loss:.4f}, "
-            f"agreed {outcome.agreed:.4f}, {outcome.lost} lost; about {minutes:.0f} min left"
+            f"own {outcome.own:.4f}, {outcome.lost} lost; about {minutes:.0f} min left"
         )
     return [outcomes[key] for key in keys]
 
@@ -332,7 +333,7 @@ def report(jobs: Sequence[Job], outcomes: Sequence[Outcome], out: Path) -> dict[
     for (trainers, arm), group in groups.items():
         mean, deviation = plot.mean_and_deviation([outcome.loss for _, outcome in group])
         behind = [100 * (outcome.loss / losses[ONE, trainers, job.seed] - 1) for job, outcome in group]
-        agreed = [100 * (outcome.agreed / losses[ONE, trainers, job.seed] - 1) for job, outcome in group]
+        own = [100 * (outcome.own / losses[ONE, trainers, job.seed] - 1) for job, outcome in group]
         curves = [outcome.curve for _, outcome in group]
         moved = sum(curve[-1].moved for curve in curves) / len(curves)
         case = f"{trainers} trainer{'s' * (trainers > 1)}"
@@ -342,8 +343,8 @@ def report(jobs: Sequence[Job], outcomes: Sequence[Outcome], out: Path) -> dict[
             "losses": [round(outcome.loss, 4) for _, outcome in group],
             "behind_one_percent": round(plot.mean_and_deviation(behind)[0], 2),
             "behind_one_percent_each": [round(percent, 2) for percent in behind],
-            "agreed_losses": [round(outcome.agreed, 4) for _, outcome in group],
-            "agreed_behind_one_percent_each": [round(percent, 2) for percent in agreed],
+            "own_losses": [round(outcome.own, 4) for _, outcome in group],
+            "own_behind_one_percent_each": [round(percent, 2) for percent in own],
             "spread_of_trunks": round(sum(curve[-1].spread for curve in curves) / len(curves), 4),
             "moved_mb_each": round(moved / 1e6, 3),
             "times_less_than_every_step": round(_synchronous(group[0][0]) / moved, 1) if moved else None,

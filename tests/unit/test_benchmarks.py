@@ -203,7 +203,7 @@ def test_each_arm_trains_as_many_samples_and_only_trunks_that_agree_cause_traffi
     assert after.loss < before.loss and outcome.lost == 0
     assert after.spread > 0 or arm != "own", "the trunks are one and the same"
     assert (after.moved > 0) == (arm in exchanges.ARMS)
-    assert arm != "dedloc" or after.agreed == pytest.approx(after.loss), "all of what they learn is agreed"
+    assert arm != "dedloc" or after.own == pytest.approx(after.loss), "all of what they learn is agreed"
     assert outcome.steps >= 40 or arm == "dedloc", "a batch of each trainer is a step of its own"
 
 

@@ -56,7 +56,10 @@ def trainers(rules: Diloco, exchange: JoinedTrunks, count: int) -> tuple[list[Tr
 
 def agreed(trainer: Trainer) -> list[tuple[Tensor, int]]:
     strategy = cast(Any, trainer)._trunk
-    return list(zip(strategy._agreed, strategy._versions, strict=True))
+    return [
+        (fragment.read(strategy._agreed), version)
+        for fragment, version in zip(strategy._fragments, strategy._versions, strict=True)
+    ]
 
 
 @pytest.mark.usefixtures("one_thread")
@@ -302,10 +305,34 @@ async def test_the_rate_is_raised_for_those_who_take_part_but_not_without_bound(
     assert factors == [1.0, 3.0, 4.0]
 
 
+@pytest.mark.parametrize("peers", [1, 3])
+async def test_the_trunk_is_evaluated_and_asked_as_it_is_agreed_on_by_who_is_not_alone(peers: int) -> None:
+    agreement = torch.randn(44)
+    strategy, _ = strategy_with(lambda offer, numbers: (Agreed(0, offer.version + 1, 8, peers), agreement))
+
+    def trunk() -> Tensor:
+        return torch.cat([parameter.detach().flatten() for parameter in strategy.parameters])
+
+    assert torch.equal(strategy.by_agreed(trunk), trunk()), "nothing is agreed on yet"
+    task = asyncio.create_task(strategy.agree(run))
+    async with asyncio.timeout(60):
+        await strategy.next_batch()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    before = trunk()
+    learn(strategy)
+    learnt = trunk()
+    assert not torch.equal(before, learnt)
+    assert torch.equal(strategy.by_agreed(trunk), learnt if peers == 1 else before)
+    with pytest.raises(ZeroDivisionError):
+        strategy.by_agreed(lambda: 1 // 0)
+    assert torch.equal(trunk(), learnt), "training goes on from what it has learnt"
+
+
 async def test_trainers_agree_more_often_at_first() -> None:
     def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
         steps.append(strategy.step)
-        return Agreed(0, offer.version + 1, 8, 2), strategy._agreed[0] if offer.version else numbers  # type: ignore[return-value]
+        return Agreed(0, offer.version + 1, 8, 2), strategy._agreed if offer.version else numbers
 
     steps: list[int] = []
     strategy, _ = strategy_with(answer)
@@ -339,13 +366,13 @@ def test_a_run_whose_trainers_begin_to_agree_or_cease_to_goes_on_with_its_trunk(
     alone.contribute(0, torch.randn(44), 4)
     strategy.load_state(alone.state())
     assert strategy._versions == [0] and torch.equal(strategy._adam.weights, alone._adam.weights)
-    strategy._agreed, strategy._versions = [weights(strategy)], [3]
+    strategy._agreed, strategy._versions = weights(strategy), [3]
     learn(strategy)
     alone.load_state(strategy.state())
     assert alone.step == 2 and torch.equal(strategy._adam.weights, alone._adam.weights)
     cut_otherwise = strategy.state() | {"agreed.0": torch.zeros(45)}
     strategy.load_state(cut_otherwise)
-    assert strategy._versions == [0] and strategy._agreed == [None] and strategy.step == 2
+    assert strategy._versions == [0] and strategy.step == 2
 
 
 def test_fragments_share_the_trunk_evenly_and_leave_nothing_out() -> None:

@@ -11,7 +11,7 @@ import logging
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -56,13 +56,11 @@ class Fragment:
         """A copy of it, in the processor's memory."""
         return torch.cat([flat[piece] for piece in self._slices]).to("cpu")
 
-    def write(self, flat: Tensor, numbers: Tensor, since: Tensor) -> None:
-        """Have these numbers instead, and on them what has changed here since it was like `since`: what has not has
-        the bits that it is given."""
-        sizes = [piece.stop - piece.start for piece in self._slices]
-        parts = zip(*(torch.split(vector.to(flat.device), sizes) for vector in (numbers, since)), strict=True)
-        for piece, (part, before) in zip(self._slices, parts, strict=True):
-            flat[piece] = part + (flat[piece] - before)
+    def write(self, flat: Tensor, numbers: Tensor) -> None:
+        """Have these numbers instead."""
+        parts = torch.split(numbers.to(flat.device), [piece.stop - piece.start for piece in self._slices])
+        for piece, part in zip(self._slices, parts, strict=True):
+            flat[piece] = part
 
 
 class Offered(NamedTuple):
@@ -85,9 +83,10 @@ class DiLoCo(TrunkStrategy):
         self._adam = Adam(network, manifest.training.trunk_rate, manifest.training)
         self.parameters = self._adam.parameters
         self._fragments = cut(network, manifest.trunk.fragments)
-        self._agreed: list[Tensor | None] = [None] * len(self._fragments)
-        """Each as agreed last; None: this trainer does not know of it yet."""
+        self._agreed = self._adam.weights.clone()
+        """Each fragment as agreed last; the rest of the trunk is nowhere."""
         self._versions = [0] * len(self._fragments)
+        """Of what is agreed; 0: this trainer does not know of it yet."""
         self._peers = [1] * len(self._fragments)
         """Trainers in the last agreement on each."""
         self._samples = [0] * len(self._fragments)
@@ -150,7 +149,7 @@ class DiLoCo(TrunkStrategy):
         """One fragment, again and again: what was offered is offered until it is answered. Who goes on from a state
         asks first, as the others may be far ahead."""
         while True:
-            if self._agreed[part] is None:
+            if not self._versions[part]:
                 offered = await run(self._offer, part)
             elif part not in self._told:
                 offered = await run(self._question, part)
@@ -203,10 +202,10 @@ class DiLoCo(TrunkStrategy):
 
     def _offer(self, part: int) -> Offered:
         """What there is to be told of a fragment now."""
-        fragment, agreed = self._fragments[part], self._agreed[part]
+        fragment = self._fragments[part]
         here = fragment.read(self._adam.weights)
         # Who knows of no agreement says what it has: if nobody has agreed on anything yet, that is it.
-        numbers = here if agreed is None else here - agreed
+        numbers = here - fragment.read(self._agreed) if self._versions[part] else here
         samples, self._samples[part] = self._samples[part], 0
         return Offered(Offer(part, self._versions[part], samples, fragment.fine), numbers, here, self._life)
 
@@ -217,16 +216,17 @@ class DiLoCo(TrunkStrategy):
         if offered.life != self._life:
             return
         if numbers is None:  # it is known to nobody any more
-            self._agreed[part], self._versions[part] = None, 0
+            self._versions[part] = 0
             self._samples[part] += offered.offer.samples
             return
-        before = self._agreed[part]
-        since = offered.here if agreed.counted or before is None else before
-        with torch.no_grad():
-            self._fragments[part].write(self._adam.weights, numbers, since)
+        fragment = self._fragments[part]
+        since = offered.here if agreed.counted or not self._versions[part] else fragment.read(self._agreed)
+        # What has not changed here since then has the bits that are agreed on.
+        fragment.write(self._adam.weights, numbers + (fragment.read(self._adam.weights) - since))
+        fragment.write(self._agreed, numbers)
         if not agreed.counted:
             self._samples[part] += offered.offer.samples
-        self._agreed[part], self._versions[part] = numbers, agreed.version
+        self._versions[part] = agreed.version
         self._peers[part] = max(1, agreed.peers)
         # Where noise is most of a gradient, the mean of K steps of Adam is shorter than one on the mean of their
         # gradients, by the square root of K (Malladi et al., 2022: its rate goes with the root of the batch).
@@ -240,15 +240,17 @@ class DiLoCo(TrunkStrategy):
 
     def state(self) -> dict[str, Tensor]:
         state = self._adam.state()
-        for part, (fragment, agreed) in enumerate(zip(self._fragments, self._agreed, strict=True)):
-            state[f"{AGREED}{part}"] = torch.zeros(fragment.size) if agreed is None else agreed.clone()
-            state[f"{AGREED}{part}.version"] = torch.tensor(self._versions[part])
+        for part, (fragment, version) in enumerate(zip(self._fragments, self._versions, strict=True)):
+            state[f"{AGREED}{part}"] = fragment.read(self._agreed) if version else torch.zeros(fragment.size)
+            state[f"{AGREED}{part}.version"] = torch.tensor(version)
         return state
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         agreed = [self._read(state, part) for part in range(len(self._fragments))]
         self._adam.load_state({name: tensor for name, tensor in state.items() if not name.startswith(AGREED)})
-        self._agreed = [numbers for numbers, _ in agreed]
+        for fragment, (numbers, _) in zip(self._fragments, agreed, strict=True):
+            if numbers is not None:
+                fragment.write(self._agreed, numbers)
         self._versions = [version for _, version in agreed]
         self._samples = [0] * len(self._fragments)
         self._life += 1
@@ -270,12 +272,20 @@ class DiLoCo(TrunkStrategy):
 
     def take_over(self, state: dict[str, Tensor]) -> None:
         self.load_state(state)
-        for fragment, agreed in zip(self._fragments, self._agreed, strict=True):
-            if agreed is not None:  # what the other has learnt since is its own to give
-                fragment.write(self._adam.weights, agreed, fragment.read(self._adam.weights))
+        for fragment, version in zip(self._fragments, self._versions, strict=True):
+            if version:  # what the other has learnt since is its own to give
+                fragment.write(self._adam.weights, fragment.read(self._agreed))
 
     def move(self, carry: Carry) -> None:
+        agreed = carry(self._agreed)
         self._adam.move(carry)
+        self._agreed = agreed
+
+    def by_agreed(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        if not all(self._versions) or max(self._peers) == 1:
+            return kernel(*arguments)
+        with self._adam.replaced(self._agreed):
+            return kernel(*arguments)
 
 
 def cut(network: nn.Module, count: int) -> list[Fragment]:

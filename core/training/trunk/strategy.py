@@ -124,6 +124,16 @@ class TrunkStrategy(ABC):
             CheckpointError: it does not fit; nothing has changed.
         """
 
+    def by_agreed(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """What a kernel returns that sees the trunk as it is agreed with others, where that is not the one that is
+        trained on: so the trunk is evaluated and asked, and all trainers answer alike.
+
+        Args:
+            kernel: it changes no parameter.
+            arguments: the kernel's.
+        """
+        return kernel(*arguments)
+
     def take_over(self, state: dict[str, Tensor]) -> None:
         """Go on from another trainer's state: what is agreed counts, and not what is that trainer's own.
 
