@@ -39,8 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let no test search what was imported for garbage; it stays until the end."""
-    gc.collect()
+    """Let no test search what was imported for garbage; it stays until the end, and so does the garbage in it."""
     gc.freeze()
     gc.enable()
 

@@ -4,10 +4,11 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 
 from core.averaging.codecs import Numbers
+from core.training.data.digits import read
 
 PIXELS, KINDS, BATCH = 65, 10, 256
 
@@ -45,5 +46,5 @@ def _logs(scores: Numbers) -> Numbers:
 @functools.cache
 def digits() -> Digits:
     """All there are."""
-    pictures, kinds = load_digits(return_X_y=True)
-    return Digits(np.c_[pictures / 16, np.ones(len(kinds))].astype(np.float32), kinds)
+    pictures, kinds = (torch.cat(parts).numpy() for parts in zip(*read(), strict=True))
+    return Digits(np.c_[pictures, np.ones(len(kinds))].astype(np.float32), kinds)

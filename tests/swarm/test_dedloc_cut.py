@@ -4,15 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.swarm.namespaces import Internet, impossible
+from tests.swarm.namespaces import Internet
 from tests.swarm.nat_workers import WorkerPeer
 from tests.swarm.trunks import Log, Trunks, lost, manifest
 
-REASON = impossible()
 NAMES = ("first", "second", "third")
 
 
-@pytest.mark.skipif(REASON is not None, reason=f"not possible here: {REASON}")
+@pytest.mark.usefixtures("namespaces")
 @pytest.mark.timeout(900)
 def test_one_that_is_cut_off_costs_the_others_a_round_at_most_and_is_in_step_when_it_is_back(tmp_path: Path) -> None:
     run = manifest(tmp_path)

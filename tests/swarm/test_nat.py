@@ -13,12 +13,11 @@ import pytest
 
 from core.identity import Identity
 from core.net.nat import NOT_CERTAIN
-from tests.swarm.namespaces import ROOT, Host, Internet, impossible
+from tests.swarm.namespaces import ROOT, Host, Internet
 from tests.swarm.nat_workers import WorkerPeer
 from tests.workers import PATIENCE_S, wait_until
 
-REASON = impossible()
-pytestmark = pytest.mark.skipif(REASON is not None, reason=f"not possible here: {REASON}")
+pytestmark = pytest.mark.usefixtures("namespaces")
 TENSOR = 1_000_000
 NOTICED_S = MENDED_S = 10.0
 
