@@ -77,6 +77,26 @@ def test_dense_numbers_come_back(codec: Codec, within: float, count: int) -> Non
         codecs.decode(codecs.encode(numbers, codec) + b"\0", codec, count)
 
 
+def test_numbers_of_fp16_are_those_that_numpy_makes_small_ones_too() -> None:
+    every = np.arange(1 << 16, dtype=np.uint16).view("<f2")
+    halves = every[np.isfinite(every)]
+    numbers = codecs.decode(halves.tobytes(), "fp16", len(halves))
+    assert numbers.tobytes() == halves.astype(np.float32).tobytes()
+    assert codecs.encode(numbers, "fp16") == halves.tobytes()
+    for half in every[~np.isfinite(every)]:
+        with pytest.raises(ProtocolError):
+            codecs.decode(half.tobytes(), "fp16", 1)
+    for size in (1e3, 1.0, 1e-5, 1e-7):
+        numbers = draw(10_000) * np.float32(size)
+        back = codecs.decode(codecs.encode(numbers, "fp16"), "fp16", len(numbers))
+        nearest = numbers.astype("<f2").astype(np.float32)
+        assert (np.abs(back - numbers) <= np.abs(nearest - numbers) * 1.01).all(), "others are nearer"
+    assert codecs.decode(codecs.encode(np.array([1e5, -1e30], np.float32), "fp16"), "fp16", 2).tolist() == [
+        65504,
+        -65504,
+    ]
+
+
 def test_numbers_that_are_not_finite_are_refused() -> None:
     for bad in (math.nan, math.inf):
         for codec in ("fp32", "fp16"):
