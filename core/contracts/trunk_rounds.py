@@ -160,6 +160,10 @@ class Standing(msgspec.Struct, frozen=True, array_like=True):
         check_possible(self.version, self.enough, *(version for version, _ in self.trunks))
 
 
+class Noted(msgspec.Struct, frozen=True, array_like=True):
+    """It is noted how much a trainer has gathered."""
+
+
 class AskVector(msgspec.Struct, frozen=True, array_like=True):
     """For a piece of the mean of a step that was missed, or of a whole trunk, from a byte on."""
 

@@ -25,6 +25,7 @@ from tests.bench import (
     scaling,
     text,
     trunk,
+    workers,
     yields,
 )
 from tests.bench.exchanges import ARMS
@@ -50,7 +51,12 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "network": lambda o: network.measure(o.quick, o.against, o.anchors),
     "scaling": lambda o: scaling.measure(o.quick),
     "text": lambda o: text.measure(o.quick),
-    "trunk": lambda o: trunk.measure(trunk.Options(o.quick, o.against, o.anchors, o.data, o.out, sys.argv[1:]), o.only),
+    "trunk": lambda o: trunk.measure(
+        trunk.Options(
+            o.quick, o.against, o.anchors, o.data, o.out, o.trainers, o.strategies, o.seeds, o.samples, sys.argv[1:]
+        ),
+        o.only,
+    ),
     "yield": lambda o: yields.measure(o.quick, o.returns),
 }
 
@@ -73,7 +79,12 @@ def main() -> int:
     )
     parser.add_argument("--returns", type=int, default=None, metavar="N", help="yield: times that the user comes back")
     parser.add_argument(
-        "--trainers", nargs="*", type=int, default=[], metavar="N", help="convergence --trunk: so many trainers"
+        "--trainers",
+        nargs="*",
+        type=int,
+        default=[],
+        metavar="N",
+        help="convergence --trunk, trunk --only workers: so many",
     )
     parser.add_argument(
         "--split",
@@ -82,7 +93,11 @@ def main() -> int:
         help="convergence --trunk: what is judged by; tune by the validation split alone",
     )
     parser.add_argument("--processes", type=int, metavar="N", help="convergence --trunk: at once; else one a core")
-    parser.add_argument("--seeds", type=int, metavar="N", help="convergence: runs of each case")
+    parser.add_argument(
+        "--strategies", nargs="*", choices=list(workers.TRUNKS), default=[], help="trunk --only workers: so agreed"
+    )
+    parser.add_argument("--samples", type=int, metavar="N", help="trunk --only workers: of all trainers together")
+    parser.add_argument("--seeds", type=int, metavar="N", help="convergence, trunk --only workers: runs of each case")
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where plots and the JSON are written")
     parser.add_argument("--keep", action="store_true", help="also write the tables of the help page Figures")
     options = parser.parse_args()

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.bench import all_reduce, averaging_plan, checks, diloco, holds, one_network, restarts, vc_asgd
+from tests.bench import all_reduce, averaging_plan, checks, diloco, holds, one_network, restarts, vc_asgd, workers
 from tests.bench.machine import progress
 from tests.bench.processes import output
 
@@ -37,7 +37,15 @@ class Options(NamedTuple):
     data: Path
     """With the folders of MNIST and of WikiText-2."""
     out: Path
-    """Where plots are written."""
+    """Where plots are written, and what is known of a benchmark that was broken off."""
+    trainers: Sequence[int]
+    """So many; none: as each row has them."""
+    strategies: Sequence[str]
+    """None: all."""
+    seeds: int | None
+    """Runs of each case; None: as each row has them."""
+    samples: int | None
+    """Of a run; None: as each row has them."""
     arguments: Sequence[str]
     """The command line itself, for parts in processes of their own."""
 
@@ -48,6 +56,7 @@ ROWS: dict[str, Callable[[Options], Any]] = {
     "all_reduce": lambda o: all_reduce.measure(o.quick, o.python, o.anchors),
     "restarts": lambda o: restarts.measure(o.quick, o.out),
     "vc_asgd": lambda o: vc_asgd.measure(o.quick, o.data, o.out),
+    "workers": lambda o: workers.measure(o.quick, o.strategies, o.trainers, o.seeds, o.samples, o.out),
     "tests": lambda o: checks.measure(o.quick),
     "convergence": lambda o: one_network.measure(
         o.quick, STRATEGIES, QUICK_TRAINERS if o.quick else (), 1 if o.quick else SEEDS, o.out, o.data, "test", None

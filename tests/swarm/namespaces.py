@@ -12,6 +12,7 @@ Everything is made inside namespaces of its own names and goes with them; the ma
 
 import contextlib
 import ctypes
+import math
 import os
 import secrets
 import shutil
@@ -183,6 +184,10 @@ class Host(Node):
     def mend(self) -> None:
         self.inside("nft", "delete", "table", "netdev", "cut")
 
+    def limit(self, mbit: float, delay_ms: float) -> None:
+        """Let this host's cable carry so much each way, and delay what goes over it: by half of it each way."""
+        self._insert_wire(delay_ms / 2, 0, mbit)
+
     def shape(self, delay_ms: float, loss_percent: float) -> None:
         """Delay and lose packets on this host's cable: what it sends by netem, or both ways half each by `wire.py`."""
         netem = ("netem", "delay", f"{delay_ms}ms", "loss", f"{loss_percent}%", "limit", "20000")
@@ -193,7 +198,7 @@ class Host(Node):
                 raise
             self._insert_wire(delay_ms / 2, loss_percent / 2)
 
-    def _insert_wire(self, delay_ms: float, loss_percent: float) -> None:
+    def _insert_wire(self, delay_ms: float, loss_percent: float, mbit: float = math.inf) -> None:
         wire = Node(self.internet, f"{self.name}-wire")
         self.ip("link", "delete", "eth0")
         self.ip("link", "add", "eth0", "type", "veth", "peer", "name", "near", "netns", wire.namespace)
@@ -202,7 +207,7 @@ class Host(Node):
         wire.plug("far", switch, None)
         self._configure("eth0", self.address)
         self._set_route()
-        command = [sys.executable, "-m", "tests.swarm.wire", str(delay_ms), str(loss_percent)]
+        command = [sys.executable, "-m", "tests.swarm.wire", *map(str, (delay_ms, loss_percent, mbit))]
         process = wire.start(command, stdout=subprocess.PIPE, cwd=ROOT)
         assert process.stdout is not None and process.stdout.readline() == "ready\n"
 

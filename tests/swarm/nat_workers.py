@@ -50,7 +50,9 @@ class WorkerPeer:
     def _command(self, *arguments: str) -> list[str]:
         return [sys.executable, "-m", "core", *arguments, "--data-dir", str(self.folder)]
 
-    def _ask(self, method: str, result: type[T]) -> T:
+    def ask(self, method: str, result: type[T]) -> T:
+        """The answer of its control socket."""
+
         def ask() -> T:
             with ControlClient(self.folder) as client:
                 return client.call(method, {}, result)
@@ -60,18 +62,18 @@ class WorkerPeer:
     def network(self) -> NetworkStatus | None:
         """What `hearth peers` shows; None while the worker does not answer."""
         try:
-            self.seen = self._ask("network", NetworkStatus)
+            self.seen = self.ask("network", NetworkStatus)
         except HearthError:
             return None
         return self.seen
 
     def experts(self) -> set[str]:
         """Those that are here."""
-        return {expert.uid for expert in self._ask("status", Status).experts}
+        return {expert.uid for expert in self.ask("status", Status).experts}
 
     def trunk(self) -> TrunkStatus:
         """What `hearth trunk` shows."""
-        return self._ask("trunk", TrunkStatus)
+        return self.ask("trunk", TrunkStatus)
 
     def path(self, other: "WorkerPeer") -> str | None:
         """How the other is reached now; None: it is not connected."""

@@ -61,7 +61,9 @@ def test_exactness_and_speed_of_rounds_are_judged_together_with_hivemind() -> No
 
 
 def test_parts_that_fail_are_named_and_the_document_is_whole(tmp_path: Path) -> None:
-    options = trunk.Options(True, None, None, tmp_path, tmp_path, ["trunk", "--quick", "--no-such-option"])
+    options = trunk.Options(
+        True, None, None, tmp_path, tmp_path, [], [], None, None, ["trunk", "--quick", "--no-such-option"]
+    )
     document = trunk.measure(options, ["plan", "diloco"])
     assert document["failed"].keys() == {"plan", "diloco"} and not document["figures"]
     assert len(document["holds"]) == len(holds.PARTS)

@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import itertools
+import json
 import math
 import sys
 import time
@@ -14,9 +15,10 @@ import psutil
 import pytest
 import torch
 
+from core.contracts.manifest import decode
 from core.experts.calls import Call
 from core.experts.grid import Uid
-from tests.bench import anchor, convergence, exchanges, latency_throughput, one_network, plot, scaling
+from tests.bench import anchor, convergence, exchanges, latency_throughput, one_network, plot, scaling, workers
 from tests.bench.__main__ import BENCHMARKS, main
 from tests.workers import wait_until
 
@@ -190,6 +192,31 @@ def test_trunks_that_agree_are_set_beside_one_trainer_and_beside_trunks_that_do_
     assert figures["trainers"]["4 trainers"]["own"]["times_less_than_every_step"] is None, "they send nothing"
     assert figures["trainers"]["4 trainers"]["dedloc"]["steps"] == 512
     assert (tmp_path / "one_network.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_real_workers_are_set_beside_one_trainer_and_beside_trunks_that_do_not_meet() -> None:
+    losses = {("local", 1): 2.0, ("local", 4): 3.0, ("dedloc", 4): 2.02}
+    outcomes = {
+        workers.Job(strategy, count, seed, 1000): workers.Outcome(
+            [loss * seed], 1000, 9.0, 8, 100 * (strategy == "dedloc"), 500, 5_000, 0, 0, 0, [20.0] * count
+        )
+        for seed in (1, 2)
+        for (strategy, count), loss in losses.items()
+    }
+    figures = workers.report(outcomes)["trainers"]
+    assert figures["1 trainer"]["local"]["behind_one_percent"] == 0.0
+    found = figures["4 trainers"]["dedloc"]
+    assert found["behind_one_percent"] == 1.0 and found["behind_local_percent"] == -32.67
+    assert found["times_less_than_synchronous"] == 50.0
+    assert figures["4 trainers"]["local"]["times_less_than_synchronous"] is None
+
+
+@pytest.mark.parametrize("strategy", list(workers.TRUNKS))
+def test_the_runs_of_real_workers_are_possible_and_take_equally_large_batches(strategy: str) -> None:
+    for count in workers.TRAINERS:
+        rules = decode(json.dumps(workers.manifest(workers.Job(strategy, count, 1, 1000))).encode(), "a benchmark")
+        assert rules.strategy == strategy
+        assert rules.training.batch * count * (rules.model.sequence or 0) == workers.BATCH
 
 
 @pytest.mark.parametrize("arm", ["one", "own", "dedloc", "diloco_sparse", "vc_asgd"])

@@ -22,7 +22,7 @@ from core.contracts import manifest as manifests
 from core.contracts.errors import CallTimeout, NetworkError, ProtocolError
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.notices import notice
-from core.contracts.pipe import GIVE_TRUNK
+from core.contracts.pipe import ENOUGH, GIVE_TRUNK
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import MEANS, Group
 from core.contracts.trunk_status import GiverStatus, ProgressStatus
@@ -125,6 +125,19 @@ async def all_known(trainers: list[Trainer]) -> None:
         return all(len(trainer.worker._standings.trainers) == len(trainers) - 1 for trainer in trainers)
 
     await until(known, "trainers that know each other", PATIENCE_S)
+
+
+async def test_what_a_trainer_gathers_is_known_to_the_others_before_they_look(tmp_path: Path) -> None:
+    async with peers(3) as nodes:
+        trainers = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known(trainers)  # and from now on nobody looks
+        for trainer in trainers:
+            trainer.worker._note(Gathered(0, 2 * ROWS))
+        steps = list[int]()
+        trainers[0].compute.listen(ENOUGH, steps.append)
+        together = [partial(trainer.worker._together, Gathered(0, 2 * ROWS)) for trainer in trainers]
+        await until(lambda: all(count() == ROWS * BATCHES for count in together), "a batch of all", PATIENCE_S)
+        await until(lambda: 0 in steps, "word that it is enough", PATIENCE_S)
 
 
 @pytest.mark.timeout(900)

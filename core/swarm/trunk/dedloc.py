@@ -72,7 +72,7 @@ class DeDLOC(Agreement):
         self._target, self._node = rules.target_samples, members.node
         self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, DATA[manifest.data].ends(manifest.model))
         run_id = manifest.run_id
-        self._standings = Standings(run_id, members)
+        self._standings = Standings(run_id, members, self._decide)
         self._calls: Calls | None = None
         self._gathered: Gathered | None = None
         """By the trainer here; None: there is none."""
@@ -171,6 +171,8 @@ class DeDLOC(Agreement):
         else:
             self._tending.wake.set()
         self._gathered = gathered
+        if gathered.samples and gathered != before and not self._node.hushed:
+            self._standings.spread(gathered)
         self._decide()
 
     def _reached(self, reached: Reached) -> None:

@@ -1,19 +1,25 @@
-"""What the trainers of a run tell each other in the DHT of their steps, and who helps them to reduce."""
+"""What the trainers of a run tell each other of their steps, and who helps them to reduce.
+
+All of it is in the DHT, which is looked at now and then. How much a trainer has gathered it also tells the others
+itself, at once: what they would gather before the next look is too much.
+"""
 
 import asyncio
 import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import msgspec
 
 from core.contracts.errors import HearthError
-from core.contracts.trunk import Reached
-from core.contracts.trunk_rounds import Standing
+from core.contracts.net import of_run
+from core.contracts.trunk import Gathered, Reached
+from core.contracts.trunk_rounds import MEMBERS, Noted, Standing
 from core.dht.records import own_subkey, told
 from core.identity import PeerId
+from core.net.rpc import Context, Payload
 from core.swarm.members import Members
 from core.swarm.trunk.lineage import countable
 
@@ -24,17 +30,20 @@ EXPIRY_S = 25.0
 """A peer that has told nothing for so long is not waited for."""
 LOOK_S = 1.0
 """Between two looks for something that is awaited."""
+SPREAD_S = 1.0
+"""For telling others how much is gathered; who has not heard it by then reads it."""
 
 
 class Standings:
     """Of one run, as this peer knows them."""
 
-    def __init__(self, run_id: str, members: Members) -> None:
+    def __init__(self, run_id: str, members: Members, heard: Callable[[], None]) -> None:
         """Nobody is known yet.
 
         Args:
             run_id: of the run.
             members: its peers, and through what they find each other.
+            heard: called when another trainer tells how much it has gathered.
         """
         self._members, self._node, self._dht = members, members.node, members.dht
         self._key = f"{run_id}.gathered"
@@ -49,6 +58,44 @@ class Standings:
         """The others, as of the last look."""
         self.helpers: dict[PeerId, Standing] = {}
         """Likewise."""
+        self._heard = heard
+        self._news: dict[PeerId, Gathered] = {}
+        """What trainers have told since."""
+        self._mine = Gathered(0, 0)
+        self._spreading: asyncio.Task[None] | None = None
+        self._method = of_run("trunk.gathered", run_id)
+        self._node.register(self._method, Gathered, self._note)
+
+    def spread(self, mine: Gathered) -> None:
+        """Tell the others at once how much the trainer here has gathered.
+
+        Args:
+            mine: that.
+
+        Raises:
+            NetworkError: this peer is about to leave.
+        """
+        self._mine = mine
+        if self._spreading is None or self._spreading.done():
+            self._spreading = self._node.start(self._spread(), "telling how much is gathered")
+
+    async def _spread(self) -> None:
+        """To all, then the newest to all again: never faster than they answer."""
+        said = None
+        while said != self._mine:
+            said = self._mine
+            others = sorted(self.trainers.keys() - self._absent.keys())[: MEMBERS - 1]
+            await asyncio.gather(*(self._say(peer, said) for peer in others))
+
+    async def _say(self, peer: PeerId, mine: Gathered) -> None:
+        with contextlib.suppress(HearthError):
+            await self._node.call(peer, self._method, mine, Noted, deadline_s=SPREAD_S)
+
+    def _note(self, request: Gathered, payload: Payload, context: Context) -> Noted:
+        if context.peer in self.trainers:
+            self._news[context.peer] = request
+            self._heard()
+        return Noted()
 
     def tell(self, mine: Standing) -> None:
         """Tell the others, unless they know it already; nobody waits for those of them that do not answer.
@@ -82,6 +129,7 @@ class Standings:
         self._absent = {peer: last for peer, last in self._absent.items() if self._sequences.get(peer, 0) <= last}
         self.trainers = {peer: each for peer, each in found.items() if not each.helps}
         self.helpers = {peer: each for peer, each in found.items() if each.helps}
+        self._news = {peer: news for peer, news in self._news.items() if peer in self.trainers}
 
     async def told_anew(self, peer: PeerId) -> Standing | None:
         """What a trainer tells from now on; None: nothing, so that it is not waited for.
@@ -114,8 +162,12 @@ class Standings:
             target: of all together.
         """
         said = {peer: each.samples for peer, each in self.trainers.items() if each.version == version}
+        for peer, news in self._news.items():
+            if peer in self.trainers and news.version == version:
+                said[peer] = max(said.get(peer, 0), news.samples)
         most = countable([mine, *said.values()], target)
-        cut = {peer: version for peer, samples in said.items() if min(samples, target) > most}
+        # Before most have anything nobody can say what is too much: somebody is the first.
+        cut = {peer: version for peer, samples in said.items() if 0 < most < min(samples, target)}
         for peer in cut.keys() - {peer for peer, step in self._cut.items() if step == version}:
             text = "Peer %s says that it has %d samples for step %d, far more than most: %d of them count."
             log.info(text, peer.hex()[:8], said[peer], version, most)
