@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,19 +39,9 @@ from core.contracts.status import Status
 from core.control.client import ControlClient
 from tests import virtual_screen
 from tests.desktop.conftest import make_status
-from tests.workers import agreed, start_paused
+from tests.workers import PATIENCE_S, agreed, start_paused, wait_until
 
-DEADLINE_S = 180.0
 Environment = dict[str, str]
-
-
-def wait_for(condition: Callable[[], Any], what: str) -> Any:
-    """Wait until a condition holds; its value."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not (value := condition()):
-        assert time.monotonic() < deadline, f"waited {DEADLINE_S:.0f} s for {what}"
-        time.sleep(0.02)
-    return value
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +59,7 @@ def bare_screen() -> Iterator[Environment]:
             with contextlib.closing(display.Display(name)) as server:
                 check = server.intern_atom("_NET_SUPPORTING_WM_CHECK")
                 root = server.screen().root
-                wait_for(lambda: root.get_full_property(check, X.AnyPropertyType), "a window manager")
+                wait_until(lambda: root.get_full_property(check, X.AnyPropertyType), "a window manager")
             yield bare
 
 
@@ -97,7 +87,7 @@ class App:
         return self
 
     def wait_for_window(self) -> None:
-        wait_for(lambda: self.windows("--onlyvisible"), "the window")
+        wait_until(lambda: self.windows("--onlyvisible"), "the window")
 
     def windows(self, *options: str) -> list[str]:
         found = self.xdotool("search", *options, "--name", "^Hearth$", check=False).split()
@@ -121,7 +111,7 @@ class App:
                 return self.xdotool("getactivewindow", check=False).strip() == window
             return False
 
-        wait_for(active, "the focus")
+        wait_until(active, "the focus")
 
     def wait_for_focus_of(self, pid: int) -> None:
         """Wait until a window of this process has the focus, so that keys go there."""
@@ -130,7 +120,7 @@ class App:
             shown = self.xdotool("search", "--onlyvisible", "--pid", str(pid), check=False).split()
             return self.xdotool("getactivewindow", check=False).strip() in shown
 
-        wait_for(has_it, "the focus of another window")
+        wait_until(has_it, "the focus of another window")
 
     def keys(self, *keys: str) -> None:
         self.xdotool("key", *keys)
@@ -169,7 +159,7 @@ class App:
             except HearthError:
                 return None
 
-        status: Status = wait_for(ask, "the worker")
+        status: Status = wait_until(ask, "the worker")
         self.pids |= {process.pid for process in status.processes}
         return status
 
@@ -179,7 +169,7 @@ class App:
         def find() -> int | None:
             return next((process.pid for process in self.status().processes if process.name == name), None)
 
-        found: int = wait_for(find, f"the {name} process")
+        found: int = wait_until(find, f"the {name} process")
         return found
 
     def log(self) -> str:
@@ -189,7 +179,7 @@ class App:
     def wait_for_end(self) -> int:
         """The exit code of the app."""
         assert self.process is not None
-        return self.process.wait(DEADLINE_S)
+        return self.process.wait(PATIENCE_S)
 
     def nothing_left(self) -> bool:
         return not any(is_alive(pid) for pid in self.pids)
@@ -282,36 +272,36 @@ def test_draw_a_digit_pause_and_quit(app: App, plan: Plan) -> None:
     app.start(computes=True)
     app.activate()
     app.pid("app")  # it is connected
-    wait_for(lambda: app.status().state == "contributing", "training")
+    wait_until(lambda: app.status().state == "contributing", "training")
     app.keys("ctrl+2")
     plan.open("model")
     result = plan.model.digits.result
     area = (plan.at(result, 0.0, 0.2), plan.at(result, 1.0, 0.9))
-    wait_for(lambda: app.pixels("ember_fill", area) == 0, "the demo")
+    wait_until(lambda: app.pixels("ember_fill", area) == 0, "the demo")
     canvas = plan.model.digits.canvas
     app.drag(*(plan.at(canvas, 0.5, 0.2 + step / 20) for step in range(13)))
-    wait_for(lambda: app.pixels("ember_fill", area) > 100, "the bars")
+    wait_until(lambda: app.pixels("ember_fill", area) > 100, "the bars")
     app.keys("ctrl+1")
     plan.open("home")
     app.drag(plan.at(plan.home.state_card.pause.main, 0.5, 0.5))
-    wait_for(lambda: app.status().state == "paused", "the pause")
+    wait_until(lambda: app.status().state == "paused", "the pause")
     card = plan.home.state_card
     seen = plan.at(card, 0.0, 0.0), plan.at(card, 0.5, 1.0)
-    wait_for(lambda: app.pixels("pause", seen) > 20, "the window to tell of it")  # until then the key pauses
+    wait_until(lambda: app.pixels("pause", seen) > 20, "the window to tell of it")  # until then the key pauses
     app.keys("ctrl+shift+p")
-    wait_for(lambda: app.status().state != "paused", "the end of the pause")
+    wait_until(lambda: app.status().state != "paused", "the end of the pause")
     app.keys("ctrl+q")
     assert app.wait_for_end() == 0
-    wait_for(app.nothing_left, "the end of all processes")
+    wait_until(app.nothing_left, "the end of all processes")
 
 
 def test_closing_hides_in_the_tray_and_a_second_start_shows_the_window(app: App) -> None:
     app.start()
-    wait_for(lambda: tray_icons(app.environment["DISPLAY"]) == 1, "the tray icon")
+    wait_until(lambda: tray_icons(app.environment["DISPLAY"]) == 1, "the tray icon")
     app.close_window()
-    wait_for(lambda: not app.windows("--onlyvisible"), "the window to hide")
+    wait_until(lambda: not app.windows("--onlyvisible"), "the window to hide")
     command = [sys.executable, "-m", "core", "--data-dir", str(app.folder)]
-    second = subprocess.run(command, env=app.environment, capture_output=True, text=True, timeout=DEADLINE_S)
+    second = subprocess.run(command, env=app.environment, capture_output=True, text=True, timeout=PATIENCE_S)
     assert second.returncode == 0
     assert "open already" in second.stdout
     app.wait_for_window()
@@ -319,7 +309,7 @@ def test_closing_hides_in_the_tray_and_a_second_start_shows_the_window(app: App)
     with ControlClient(app.folder) as client:
         client.call("quit", {}, dict)
     assert app.wait_for_end() == 0  # the worker's goodbye ends the app too
-    wait_for(app.nothing_left, "the end of all processes")
+    wait_until(app.nothing_left, "the end of all processes")
 
 
 def test_without_a_tray_closing_minimises(folder: Path, bare_screen: Environment) -> None:
@@ -327,16 +317,16 @@ def test_without_a_tray_closing_minimises(folder: Path, bare_screen: Environment
     try:
         app.start()
         app.close_window()
-        wait_for(lambda: wm_state(app) == 3, "the window to be minimised")
+        wait_until(lambda: wm_state(app) == 3, "the window to be minimised")
         assert app.process is not None
         assert app.process.poll() is None
         tray = ["trayer", "--edge", "bottom", "--align", "right"]
         with virtual_screen.started(tray, env=bare_screen, stdout=subprocess.DEVNULL):
-            wait_for(lambda: tray_icons(bare_screen["DISPLAY"]) == 1, "the icon in the tray that came later")
+            wait_until(lambda: tray_icons(bare_screen["DISPLAY"]) == 1, "the icon in the tray that came later")
             app.xdotool("windowmap", "--sync", app.windows()[0])
             app.close_window()
-            wait_for(lambda: wm_state(app) == 0, "the window to hide in the tray")
-        wait_for(lambda: wm_state(app) == 3, "the window to come back as the tray has gone")
+            wait_until(lambda: wm_state(app) == 0, "the window to hide in the tray")
+        wait_until(lambda: wm_state(app) == 3, "the window to come back as the tray has gone")
     finally:
         app.clean_up()
 
@@ -345,12 +335,12 @@ def test_a_killed_worker_is_started_again_and_the_reason_told(app: App) -> None:
     app.start()
     first = app.pid("worker")
     psutil.Process(first).kill()
-    wait_for(lambda: app.pid("worker") != first, "another worker")
-    wait_for(lambda: "it was killed (signal 9)" in app.log(), "the reason")
+    wait_until(lambda: app.pid("worker") != first, "another worker")
+    wait_until(lambda: "it was killed (signal 9)" in app.log(), "the reason")
     assert app.process is not None
     app.process.terminate()
     assert app.wait_for_end() == 0
-    wait_for(app.nothing_left, "the end of all processes")
+    wait_until(app.nothing_left, "the end of all processes")
 
 
 def test_a_screen_that_is_lost_ends_the_app_with_a_sentence_and_not_the_worker(
@@ -368,14 +358,14 @@ def test_a_screen_that_is_lost_ends_the_app_with_a_sentence_and_not_the_worker(
         assert app.wait_for_end() != 0
         assert "X11 connection broke" in capfd.readouterr().err
         step = app.status().step
-        wait_for(lambda: app.status().step > step, "training to go on")
+        wait_until(lambda: app.status().step > step, "training to go on")
         app.environment = screen
         app.start(computes=True)
         assert app.pid("worker") == worker
         assert app.process is not None
         app.process.terminate()
         assert app.wait_for_end() == 0
-        wait_for(app.nothing_left, "the end of all processes")
+        wait_until(app.nothing_left, "the end of all processes")
     finally:
         app.clean_up()
 
@@ -400,13 +390,13 @@ def test_a_killed_app_leaves_the_worker_and_a_new_app_finds_it(app: App) -> None
     app.process.kill()
     app.process.wait()
     step = app.status().step
-    wait_for(lambda: app.status().step > step, "training to go on")
+    wait_until(lambda: app.status().step > step, "training to go on")
     app.start(computes=True)
     assert app.pid("worker") == worker
     assert app.pid("compute") == compute
     app.process.send_signal(signal.SIGINT)
     assert app.wait_for_end() == 0
-    wait_for(app.nothing_left, "the end of all processes")
+    wait_until(app.nothing_left, "the end of all processes")
 
 
 def test_the_worker_sees_the_apps_memory(app: App) -> None:
@@ -420,12 +410,12 @@ def test_the_worker_sees_the_apps_memory(app: App) -> None:
 def test_the_idle_app_uses_hardly_any_processor_time(app: App) -> None:
     """Measured while paused and hidden in the tray: below 1% of a core."""
     app.start()
-    wait_for(lambda: app.pid("app"), "the app's connection")
+    wait_until(lambda: app.pid("app"), "the app's connection")
     with ControlClient(app.folder) as client:
         client.call("pause", {"seconds": None}, dict)
         client.call("subscribe", {}, Snapshot)
     app.close_window()
-    wait_for(lambda: not app.windows("--onlyvisible"), "the window to hide")
+    wait_until(lambda: not app.windows("--onlyvisible"), "the window to hide")
     assert app.process is not None
     process = psutil.Process(app.process.pid)
 
@@ -436,4 +426,4 @@ def test_the_idle_app_uses_hardly_any_processor_time(app: App) -> None:
         after, end = process.cpu_times(), time.monotonic()
         return (after.user + after.system - before.user - before.system) / (end - start) < 0.01
 
-    wait_for(share, "an idle app")
+    wait_until(share, "an idle app")

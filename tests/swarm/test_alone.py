@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from core.contracts.errors import ProtocolError
-from core.contracts.ledger import Series, Session, Yield
+from core.contracts.ledger import Series, Session, Totals, Yield
 from core.contracts.status import GridStatus, Status
 from tests.workers import DIGITS, RunningWorker, hearth, wait_until, worker
 
@@ -181,7 +181,9 @@ def test_what_was_contributed_is_told_with_and_without_a_worker(tmp_path: Path) 
     with worker(tmp_path) as running:
         running.until(lambda status: status.samples > 2000, "training")
         assert stats()["amounts"]["samples"] > 2000
-        wait_until(lambda: stats()["devices"]["cpu"]["kwh"] > 0, "electricity: it is looked at less often")
+        wait_until(
+            lambda: running.ask("totals", {}, Totals).all.devices["cpu"].kwh > 0, "electricity: it is looked at seldom"
+        )
         running.call("pause")
         status = running.until(lambda status: status.yields.count and status.checkpoint_step == status.step, "a stop")
         told = stats()

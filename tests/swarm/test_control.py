@@ -172,7 +172,8 @@ def test_a_worker_whose_files_are_removed_is_reached_again_or_ends(tmp_path: Pat
     start_paused(folder)
     with worker(folder) as running:
         (folder / ADDRESS_FILE).unlink()
-        wait_until(lambda: hearth(folder, "status").returncode == 0, "a new address file")
+        wait_until((folder / ADDRESS_FILE).exists, "a new address file")
+        assert hearth(folder, "status").returncode == 0
         shutil.rmtree(folder)
         wait_until(lambda: running.process.poll() is not None, "the end of a worker without a folder")
 
@@ -188,7 +189,8 @@ def test_what_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
         log = tmp_path / "logs" / "hearth.log"
         wait_until(lambda: "cannot be written again" in log.read_text(), "a line about the address")
         (tmp_path / "worker.json.partial").rmdir()
-        wait_until(lambda: hearth(tmp_path, "status").returncode == 0, "a new address file")
+        wait_until((tmp_path / ADDRESS_FILE).exists, "a new address file")
+        assert hearth(tmp_path, "status").returncode == 0
         assert hearth(tmp_path, "pause", "--for", "1h").returncode == 0
         assert running.status().until_time is not None
         assert hearth(tmp_path, "quit").returncode == 0
