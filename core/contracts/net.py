@@ -7,12 +7,33 @@ Between peers near each other such a stream may also be a TCP connection.
 """
 
 import struct
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 
 PREFIX = struct.Struct(">II")
 """Header length, payload length, in bytes."""
+
+Payload = bytes | bytearray | memoryview
+Parts = Sequence[Payload]
+"""A payload in the pieces in which it came or is to be sent, so that nobody has to join them."""
+
+
+def parts_of(payload: Payload | Parts) -> Parts:
+    """A payload in parts."""
+    return (payload,) if isinstance(payload, bytes | bytearray | memoryview) else payload
+
+
+def size_of(payload: Payload | Parts) -> int:
+    """Bytes of a payload."""
+    return len(payload) if isinstance(payload, bytes | bytearray | memoryview) else sum(map(len, payload))
+
+
+def joined(parts: Parts) -> bytes:
+    """A payload in one piece."""
+    return parts[0] if len(parts) == 1 and isinstance(parts[0], bytes) else b"".join(parts)
+
 
 Id = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Peer = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]

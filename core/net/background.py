@@ -1,10 +1,30 @@
 """Work that nobody waits for: it ends by itself, or with its owner."""
 
 import asyncio
+import logging
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from core.contracts.errors import NetworkError
+
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
+
+
+async def logged(work: Coroutine[Any, Any, None], name: str) -> None:
+    """Have what goes wrong in the log only, as work for one peer must not end the node.
+
+    Args:
+        work: for one peer.
+        name: of it, in the log.
+    """
+    try:
+        await work
+    except NetworkError as error:
+        log.info("%s: %s", name, error)
+    except Exception:
+        log.exception("%s failed", name)
 
 
 class Background:

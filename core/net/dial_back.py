@@ -18,12 +18,12 @@ from typing import Annotated, Any
 import msgspec
 
 from core.contracts.errors import CallRefused, HearthError, PeerUnreachable
-from core.contracts.net import Peer, SocketAddress
+from core.contracts.net import Payload, Peer, SocketAddress
 from core.identity import Identity, PeerId
 from core.net.addresses import host_of
 from core.net.endpoint import Connection, Endpoint
 from core.net.limits import Rates
-from core.net.link import Link, Payload
+from core.net.link import Link
 from core.net.nat import DialledBy, as_public, is_address, same_family
 from core.net.paths import seen_at
 from core.net.punching import ASK_S, ration

@@ -157,6 +157,8 @@ class ReceiveStream:
     """Bytes to read at once where a frame begins."""
     broken = False
     """Whether it ended as no peer would end it: what the peer believes to have sent may be lost."""
+    ahead: float = limits.RECEIVE_WINDOW
+    """Bytes beyond those that were read that the peer may believe to have sent."""
 
     def __init__(self, stream: iroh.RecvStream) -> None:
         self._stream = stream

@@ -5,14 +5,14 @@ import contextlib
 import itertools
 import logging
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
 from typing import Any, Protocol
 
 import msgspec
 
 from core.contracts.errors import UNREADABLE, CallRefused, PeerUnreachable
-from core.contracts.net import PREFIX, Answer, Call, Cancel, Header, Ping, Pong
+from core.contracts.net import PREFIX, Answer, Call, Cancel, Header, Parts, Payload, Ping, Pong, parts_of, size_of
 from core.contracts.notices import notice
 from core.identity import PeerId
 from core.net import limits
@@ -24,25 +24,6 @@ log = logging.getLogger(__name__)
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(Header).decode
-
-Payload = bytes | bytearray | memoryview
-Parts = Sequence[Payload]
-"""A payload in the pieces in which it came or is to be sent, so that nobody has to join them."""
-
-
-def parts_of(payload: Payload | Parts) -> Parts:
-    """A payload in parts."""
-    return (payload,) if isinstance(payload, bytes | bytearray | memoryview) else payload
-
-
-def size_of(payload: Payload | Parts) -> int:
-    """Bytes of a payload."""
-    return len(payload) if isinstance(payload, bytes | bytearray | memoryview) else sum(map(len, payload))
-
-
-def joined(parts: Parts) -> bytes:
-    """A payload in one piece."""
-    return parts[0] if len(parts) == 1 and isinstance(parts[0], bytes) else b"".join(parts)
 
 
 class Violation(Exception):
@@ -68,6 +49,9 @@ class Owner(Protocol):
 
     async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
         """Reserve memory for a payload that is still to come; returns what gives it back."""
+
+    def charge(self, peer: PeerId, size: int) -> float:
+        """Count a frame that was refused. Returns the seconds to wait before the next is read."""
 
     def deliver(self, link: "Link", header: Header, payload: Parts, release: Callable[[], None]) -> float:
         """Take a whole frame. Returns the seconds to wait before the next is read. Raises Violation."""
@@ -290,32 +274,41 @@ class Link:
         try:
             self._owner.admit(self, header, 0 if here else size)
         except Refusal:
-            if here:
-                return rest
-            raise
+            if len(data) + stream.ahead < begin + size:
+                raise  # the peer is still sending it, and notices
+            # It may have sent all of it, and would send its next frame by this stream.
+            async for _ in self._chunks(stream, memoryview(data)[begin : begin + size], size):
+                pass
+            await self._pause(self._owner.charge(self.peer, size))
+            return rest
         parts: Parts = (data[begin : begin + size],)
         if not here or size > limits.SMALL:
             release = await self._owner.reserve(self.peer, size)
         if not here:
             try:
-                parts = await self._payload(stream, memoryview(data)[begin:], size)
+                parts = [part async for part in self._chunks(stream, memoryview(data)[begin:], size)]
             except BaseException:
                 release()
                 raise
-        if (pause := self._owner.deliver(self, header, parts, release)) > 0:
-            await asyncio.sleep(min(pause, limits.THROTTLE_S))
+        await self._pause(self._owner.deliver(self, header, parts, release))
         return rest
 
-    async def _payload(self, stream: ReceiveStream, begun: memoryview, size: int) -> Parts:
-        parts: list[Payload] = [begun] if begun else []
+    async def _pause(self, seconds: float) -> None:
+        if seconds > 0:
+            await asyncio.sleep(min(seconds, limits.THROTTLE_S))
+
+    async def _chunks(self, stream: ReceiveStream, begun: memoryview, size: int) -> AsyncIterator[Payload]:
+        """A payload of which some is here, as it comes."""
+        if begun:
+            yield begun
         missing = size - len(begun)
         while missing:
-            parts.append(await self._rest(stream, min(self._shaper.download.chunk, missing), size))
-            missing -= len(parts[-1])
+            chunk = await self._rest(stream, min(self._shaper.download.chunk, missing), size)
+            missing -= len(chunk)
             if self._shaper.download.rate:
-                await self._shaper.received(len(parts[-1]), large=True)
+                await self._shaper.received(len(chunk), large=True)
+            yield chunk
         self._frame_deadlines.pop(stream, None)
-        return parts
 
     async def _rest(self, stream: ReceiveStream, size: int, frame_size: int) -> bytes:
         """The next `size` bytes of a frame that has begun; `tend` sees to it that they come in time."""

@@ -11,11 +11,10 @@ from typing import Annotated, Any
 import msgspec
 
 from core.contracts.errors import CallRefused, HearthError, PeerUnreachable
-from core.contracts.net import Peer, SocketAddress
+from core.contracts.net import Payload, Peer, SocketAddress
 from core.identity import PeerId
 from core.net.addresses import host_of
 from core.net.limits import Rates
-from core.net.link import Payload
 from core.net.nat import Nat, as_public, is_address, may_punch
 from core.net.paths import is_direct, seen_at
 from core.net.rpc import Context, RpcNode

@@ -14,12 +14,11 @@ from typing import Any
 import msgspec
 
 from core.contracts.errors import HearthError
-from core.contracts.net import Observe, Observed
+from core.contracts.net import Observe, Observed, Payload
 from core.identity import PeerId
 from core.net import limits
 from core.net.dial_back import DialBacks
 from core.net.limits import Newest
-from core.net.link import Payload
 from core.net.nat import Reachability, judge, nat_kind
 from core.net.paths import is_direct, seen_at
 from core.net.punching import ASK_S, Punching, ensure

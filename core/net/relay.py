@@ -15,12 +15,11 @@ from dataclasses import dataclass, field
 import msgspec
 
 from core.contracts.errors import CallRefused, HearthError
-from core.contracts.net import Peer
+from core.contracts.net import Payload, Peer
 from core.identity import PeerId
 from core.net import limits
 from core.net.background import Background
 from core.net.limits import TokenBucket
-from core.net.link import Payload
 from core.net.rpc import Context, RpcNode
 
 log = logging.getLogger(__name__)

@@ -2,17 +2,18 @@
 
 import asyncio
 import logging
+import math
 import os
 import struct
 import time
 from typing import TYPE_CHECKING
 
 from core.contracts.errors import CallRefused, HearthError, PeerUnreachable, ProtocolError
+from core.contracts.net import Payload
 from core.identity import Identity, PeerId
 from core.net import heap, limits
 from core.net.background import Background
 from core.net.endpoint import Connection, PathInfo, ReceiveStream, SendStream
-from core.net.link import Payload
 from core.net.relay import PASS_S, PIECE, PIPES, WINDOW, Closed, Done, Offer, Open, Piece, PipeId
 from core.net.rpc import Context, RpcNode
 
@@ -144,18 +145,19 @@ class _SendStream(SendStream):
 
 
 class _ReceiveStream(ReceiveStream):
+    ahead = math.inf
+    """The peer is not told that a stream is stopped."""
+
     def __init__(self) -> None:
         self._unread = bytearray()
         self._ended: str | None = None
-        self._stopped = False
         self._changed = asyncio.Condition()
 
     async def feed(self, data: bytes) -> None:
         async with self._changed:
-            if not self._stopped:
-                self._unread += data
+            self._unread += data
             self._changed.notify_all()
-            await self._changed.wait_for(lambda: len(self._unread) < UNREAD or self._stopped or self._ended)
+            await self._changed.wait_for(lambda: len(self._unread) < UNREAD or self._ended)
 
     async def end(self, reason: str) -> None:
         async with self._changed:
@@ -181,12 +183,6 @@ class _ReceiveStream(ReceiveStream):
                 data += part
                 self._changed.notify_all()
         return bytes(data)
-
-    async def stop(self) -> None:
-        async with self._changed:
-            self._stopped = True
-            self._unread.clear()
-            self._changed.notify_all()
 
 
 class RelayedConnection(Connection):

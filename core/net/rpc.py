@@ -20,17 +20,22 @@ from core.contracts.net import (
     Cancel,
     Fault,
     Header,
+    Parts,
+    Payload,
     PeerAddress,
     Ping,
     Pong,
     Ticket,
+    joined,
+    size_of,
 )
 from core.contracts.notices import notice
 from core.identity import Identity, PeerId
 from core.net import limits
+from core.net.background import logged
 from core.net.endpoint import Endpoint, SendStream
 from core.net.limits import Bans
-from core.net.link import Link, Parts, Payload, Refusal, joined, size_of
+from core.net.link import Link, Refusal
 from core.net.metrics import Meter
 from core.net.pool import Connector, Pool
 from core.net.service import Context, Cost, Handler, Result, Service
@@ -125,7 +130,7 @@ class RpcNode:
         if self._group is None:
             work.close()
             raise NetworkError(notice("network.not_running"))
-        task = self._tracked(self._group.create_task(_logged(work, name), name=name))
+        task = self._tracked(self._group.create_task(logged(work, name), name=name))
         task.add_done_callback(lambda _: work.close())  # a task cancelled before it began never touched it
         return task
 
@@ -318,6 +323,10 @@ class RpcNode:
         elif size and (not isinstance(header, Answer) or header.id not in link.waiting):
             raise Refusal("unknown", "nobody waits for this payload")  # its call was cancelled meanwhile
 
+    def charge(self, peer: PeerId, size: int) -> float:
+        """See link.Owner."""
+        return self._service.spend(peer, limits.FRAME_COST, size)
+
     async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
         """See link.Owner."""
         return await self._service.reserve(peer, size)
@@ -388,13 +397,3 @@ def _error(fault: Fault) -> HearthError:
     if fault.code == TIMED_OUT:
         return CallTimeout(fault.message)
     return RemoteFault(fault.code, fault.message)
-
-
-async def _logged(work: Coroutine[Any, Any, None], name: str) -> None:
-    """Background work for one peer must not end the node; what goes wrong is in the log."""
-    try:
-        await work
-    except NetworkError as error:
-        log.info("%s: %s", name, error)
-    except Exception:
-        log.exception("%s failed", name)

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from core.contracts.errors import UNREADABLE, CallRefused, HearthError, PeerUnreachable, RemoteFault
-from core.contracts.net import INTERNAL, TIMED_OUT, Answer, Call, Fault
+from core.contracts.net import INTERNAL, TIMED_OUT, Answer, Call, Fault, Parts, Payload, joined, size_of
 from core.identity import PeerId
 from core.net import limits
 from core.net.limits import Newest, TokenBucket
-from core.net.link import Link, Parts, Payload, Refusal, Violation, joined, size_of
+from core.net.link import Link, Refusal, Violation
 from core.net.memory import Memory
 from core.net.metrics import Meter
 

@@ -11,6 +11,7 @@ further away, all frames go over QUIC as before.
 import asyncio
 import contextlib
 import logging
+import math
 import os
 import socket
 import struct
@@ -127,6 +128,8 @@ class TcpReceiver(ReceiveStream):
     """The receiving end of a lane."""
 
     block = RECORD
+    ahead = math.inf
+    """Nobody knows the size of all buffers, and what is near comes fast."""
 
     def __init__(self, sock: socket.socket, key: bytes, moved: Moved) -> None:
         """
@@ -176,9 +179,6 @@ class TcpReceiver(ReceiveStream):
             raise PeerUnreachable(f"A TCP connection of the peer broke: {why}.") from error
         self._moved.received += _LENGTH.size + size
         return record
-
-    async def stop(self) -> None:
-        self.close()
 
     def close(self) -> None:
         self._sock.close()

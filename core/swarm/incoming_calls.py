@@ -17,7 +17,7 @@ from core.pipe.calls import Calls
 from core.pipe.frames import Payload
 
 if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
-    from core.net.link import Parts
+    from core.contracts.net import Parts
     from core.net.rpc import Context, RpcNode
 
 IN_COMPUTE, IN_COMPUTE_PEER = 256, 64

@@ -10,11 +10,10 @@ from typing import NamedTuple
 import pytest
 
 from core.contracts.errors import CallRefused, HearthError
-from core.contracts.net import Observe, Observed
+from core.contracts.net import Observe, Observed, Payload
 from core.identity import Identity, PeerId
 from core.net import limits
 from core.net.dial_back import KNOWN_HOSTS, DialBack, DialFor, DialledBack
-from core.net.link import Payload
 from core.net.nat import NOT_CERTAIN
 from core.net.reach import Reach
 from core.net.rpc import Context, RpcNode

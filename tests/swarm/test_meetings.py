@@ -7,10 +7,9 @@ import socket
 import pytest
 
 from core.contracts.errors import CallRefused
-from core.contracts.net import Observe, Observed
+from core.contracts.net import Observe, Observed, Payload
 from core.identity import Identity
 from core.net import punching
-from core.net.link import Payload
 from core.net.punching import Meet, Met
 from core.net.reach import BACKBONES, Reach
 from core.net.rpc import Context, RpcNode

@@ -9,11 +9,10 @@ import msgspec
 import pytest
 
 from core.contracts.errors import HearthError, PeerUnreachable
-from core.contracts.net import PeerAddress
+from core.contracts.net import Payload, PeerAddress
 from core.identity import Identity
 from core.net import relay as limits
 from core.net.dial_back import DialBack, DialledBack
-from core.net.link import Payload
 from core.net.punching import Meeting, Punch
 from core.net.reach import Reach
 from core.net.relay import Done, Open, Piece

@@ -9,13 +9,12 @@ import pytest
 
 from core.contracts.errors import CallRefused
 from core.contracts.expert_calls import METHODS
-from core.contracts.net import of_run
+from core.contracts.net import Parts, of_run
 from core.contracts.remote_experts import ASK, SERVE, ExpertCall
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
 from core.identity import Identity, PeerId
 from core.net.endpoint import ReceiveStream, SendStream
-from core.net.link import Parts
 from core.net.rpc import Context, RpcNode
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Data, Frames, Payload

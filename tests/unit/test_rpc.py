@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import math
 import os
 import socket
 import time
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.contracts.errors import CallRefused, CallTimeout, CheckpointError, NetworkError, PeerUnreachable, RemoteFault
-from core.contracts.net import PREFIX, Call, Cancel, Header, PeerAddress, Ping
+from core.contracts.net import PREFIX, Answer, Call, Cancel, Header, PeerAddress, Ping
 from core.identity import Identity, PeerId
 from core.net import limits, link
 from core.net.endpoint import LOOPBACK, Connection, Endpoint, SendStream
@@ -307,6 +308,27 @@ async def test_cancelling_a_large_call_on_its_way_leaves_the_connection_usable(a
     assert (await alice.call(bob.peer, "echo", Number(1), Number, bytes(8 * MIB), deadline_s=60))[1] == bytes(8 * MIB)
     assert alice.pool.links[bob.peer] is before
     await within(lambda: bob._service._memory.used == 0)
+
+
+@pytest.mark.parametrize("size", [MIB, limits.RECEIVE_WINDOW + 8 * MIB])
+async def test_answers_that_come_too_late_take_no_later_frame_with_them(
+    alice: RpcNode, bob: RpcNode, size: int
+) -> None:
+    await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60)
+    here, there = alice.pool.links[bob.peer], bob.pool.links[alice.peer]
+    there.lanes._slow_until = math.inf  # over QUIC
+    late = Answer(2**40, msgspec.Raw(msgspec.msgpack.encode(Number(1))))
+
+    async def after_another(request: Number, payload: Payload, context: Context) -> tuple[Number, Payload]:
+        await there.send(late, bytes(size))
+        return request, bytes(MIB)
+
+    bob.register("after_another", Number, after_another)
+    for _ in range(limits.LANES):
+        calls = [alice.call(bob.peer, "after_another", Number(1), Number, deadline_s=60) for _ in range(limits.LANES)]
+        assert [len(payload) for _, payload in await asyncio.gather(*calls)] == [MIB] * limits.LANES
+    assert alice.pool.links[bob.peer] is here and alice.bans.score(bob.peer, time.monotonic()) == 0
+    await within(lambda: not here._frame_deadlines and alice._service._memory.used == 0)
 
 
 @GATES

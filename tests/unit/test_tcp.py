@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from core.contracts.errors import CallRefused, PeerUnreachable
-from core.contracts.net import TCP_NAME, Ticket
+from core.contracts.net import TCP_NAME, Answer, Ticket
 from core.identity import Identity
 from core.net import addresses, limits, tcp
 from core.net.addresses import is_near
@@ -82,6 +82,22 @@ async def test_large_frames_go_over_tcp_both_ways_and_are_counted(nodes: tuple[R
         assert quic_after[direction] - quic[direction] < MIB
 
 
+async def test_an_answer_that_comes_too_late_costs_no_lane(nodes: tuple[RpcNode, RpcNode]) -> None:
+    alice, bob = nodes
+    await warmed_up(alice, bob)
+    before = lanes(bob, alice)
+    late = Answer(2**40, msgspec.Raw(msgspec.msgpack.encode(Word())))
+
+    async def after_another(request: Word, payload: Payload, context: Context) -> tuple[Word, Payload]:
+        await bob.pool.links[alice.peer].send(late, bytes(12 * MIB))
+        return request, bytes(MIB)
+
+    bob.register("after_another", Word, after_another)
+    for _ in range(limits.LANES):
+        assert len((await alice.call(bob.peer, "after_another", Word(), Word, deadline_s=DEADLINE_S))[1]) == MIB
+    assert lanes(bob, alice)[: len(before)] == before
+
+
 async def test_many_frames_at_once_open_no_more_lanes_than_agreed(nodes: tuple[RpcNode, RpcNode]) -> None:
     alice, bob = nodes
     for _ in range(3):
@@ -106,6 +122,7 @@ async def test_a_frame_that_is_cancelled_or_refused_costs_its_lane_only(nodes: t
             await within(partial(getattr, lane, "ended"))
         with pytest.raises(CallRefused, match="takes at most"):
             await alice.call(bob.peer, "echo", Word(), Word, bytes(33 * MIB), deadline_s=DEADLINE_S)
+        await within(lambda: not there._frame_deadlines)
         bob.bans.strike(alice.peer, -bob.bans.score(alice.peer, time.monotonic()), time.monotonic())
     await say(alice, bob, 8 * MIB)
     assert alice.pool.links[bob.peer] is link
