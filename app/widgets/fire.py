@@ -1,8 +1,9 @@
-"""The fire: a chart of the calls served, one column a second."""
+"""The fire: a chart of the calls served, or of the samples trained where there are no calls; one column a second."""
 
 import math
 import time
 from collections import deque
+from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPaintEvent, QPixmap, QResizeEvent
@@ -12,7 +13,7 @@ from app import theme as look
 from app.colors import mix
 from app.formats import number, rate
 from app.icons import smooth
-from app.language import tr
+from app.language import mark, tr
 from app.theme import theme
 from app.widgets.basics import Label, set_tone
 from app.widgets.boxes import add, hbox, vbox
@@ -27,11 +28,35 @@ JITTER_S = 2
 """A status may come a little late: a gap of so many seconds is filled, a longer one stays empty."""
 
 
+class Heat(NamedTuple):
+    """What the fire shows, in words."""
+
+    name: str
+    caption: str
+    none: str
+    now: str
+
+
+CALLS = Heat(
+    mark("Calls served"),
+    mark("Calls served, last {seconds} s"),
+    mark("No call was served yet."),
+    mark("Now {now} calls per second; the most in the last minute was {most}."),
+)
+SAMPLES = Heat(
+    mark("Samples trained"),
+    mark("Samples trained, last {seconds} s"),
+    mark("No sample was trained on yet."),
+    mark("Now {now} samples per second; the most in the last minute was {most}."),
+)
+
+
 class Fire(QWidget):
-    """Columns of cells, filled from the foot; one row of ash where nothing was served."""
+    """Columns of cells, filled from the foot; one row of ash where nothing was done."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.heat = CALLS
         self._rates: deque[float | None] = deque([None] * SECONDS, maxlen=SECONDS)
         self._second: int | None = None
         self._kept = (QPixmap(), QPixmap())
@@ -41,9 +66,15 @@ class Fire(QWidget):
         self._stale = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setAccessibleName(tr("Calls served"))
+        self.setAccessibleName(tr(CALLS.name))
 
-    def add(self, at: float, calls_per_s: float) -> bool:
+    def show_heat(self, heat: Heat) -> None:
+        """Begin anew with another figure."""
+        self.heat = heat
+        self._rates.extend([None] * SECONDS)
+        self.setAccessibleName(tr(heat.name))
+
+    def add(self, at: float, per_s: float) -> bool:
         """A rate measured at the Unix time `at`; whether it is time to show it. An end is shown at once."""
         second = int(at)
         ahead = 1 if self._second is None else second - self._second
@@ -52,10 +83,10 @@ class Fire(QWidget):
             ahead = 1
         self._second = second
         if ahead <= 0:
-            self._rates[-1] = calls_per_s
+            self._rates[-1] = per_s
         else:
-            self._rates.extend([calls_per_s] * ahead)
-        due = time.monotonic() - self._drawn_at >= REDRAW_S or calls_per_s == 0
+            self._rates.extend([per_s] * ahead)
+        due = time.monotonic() - self._drawn_at >= REDRAW_S or per_s == 0
         if due:
             self._redraw()
         return due
@@ -80,9 +111,9 @@ class Fire(QWidget):
         """The chart in words."""
         known = [value for value in self._rates if value is not None]
         if not known:
-            return tr("No call was served yet.")
+            return tr(self.heat.none)
         now, most = rate(known[-1]), rate(max(known))
-        return tr("Now {now} calls per second; the most in the last minute was {most}.", now=now, most=most)
+        return tr(self.heat.now, now=now, most=most)
 
     def _pitch(self) -> int:
         return theme().px(PITCH)
@@ -160,7 +191,7 @@ class FirePanel(QWidget):
         super().__init__()
         column = vbox(spacing=look.S, within=self)
         self.fire = Fire()
-        self._caption = Label(tr("Calls served"), "cap", "text2")
+        self._caption = Label(tr(CALLS.name), "cap", "text2")
         self._rate = Label("", "cap_strong", tabular=True)
         self._row = row = hbox(spacing=0)
         self._before, self._behind = QSpacerItem(0, 0), QSpacerItem(0, 0)
@@ -175,14 +206,27 @@ class FirePanel(QWidget):
         self.fire.set_stale(stale)
         set_tone(self._rate, "text3" if stale else "text")
 
-    def add(self, at: float, calls_per_s: float) -> None:
-        if self.fire.add(at, calls_per_s):
-            self._rate.setText(tr("{rate} per second", rate=rate(calls_per_s)))
+    def add(self, at: float, per_s: float, heat: Heat = CALLS) -> None:
+        """A rate.
+
+        Args:
+            at: Unix time at which it was measured.
+            per_s: what was done a second.
+            heat: what that is.
+        """
+        if heat is not self.fire.heat:
+            self.fire.show_heat(heat)
+            self._show_caption()
+        if self.fire.add(at, per_s):
+            self._rate.setText(tr("{rate} per second", rate=rate(per_s)))
+
+    def _show_caption(self) -> None:
+        columns = min(SECONDS, (self.width() + GAP) // theme().px(PITCH))
+        self._caption.setText(tr(self.fire.heat.caption, seconds=number(columns)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        columns = min(SECONDS, (self.width() + GAP) // theme().px(PITCH))
-        self._caption.setText(tr("Calls served, last {seconds} s", seconds=number(columns)))
+        self._show_caption()
         # The caption starts where the first column does; the room it asks for is always the same.
         pitch = theme().px(PITCH)
         offset = (self.width() + GAP) % pitch

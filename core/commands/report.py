@@ -12,7 +12,7 @@ from core.commands.devices import energy_line
 from core.contracts.control import StatusParams
 from core.contracts.errors import DataFolderError
 from core.contracts.kinds import TASKS
-from core.contracts.notices import english
+from core.contracts.notices import english, notice
 from core.contracts.status import Status
 from core.regular_files import open_regular
 from core.store.data_folder import data_path
@@ -37,7 +37,8 @@ def describe(status: Status, others: list[Status]) -> str:
         others: the same with each other run.
     """
     rows = [("State", f"{status.state}: {english(status.reason)} {english(status.until)}")]
-    rows += [row for one in (status, *others) for row in _run(one)]
+    at_goal = {run.id for run in status.runs if run.reached}
+    rows += [row for one in (status, *others) for row in _run(one, one.run_id in at_goal)]
     rows += [("Memory", ", ".join(f"{process.name} {process.memory_mb:.0f} MB" for process in status.processes))]
     if status.energy is not None:
         rows += [("Energy", energy_line(status.energy))]
@@ -46,7 +47,7 @@ def describe(status: Status, others: list[Status]) -> str:
     )
 
 
-def _run(status: Status) -> list[tuple[str, str]]:
+def _run(status: Status, reached: bool) -> list[tuple[str, str]]:
     task = TASKS[status.task]
     unit, unseen = task.unit, "the next byte of unseen text" if task.in_tokens else "unseen samples"
     accuracy = "not measured yet" if status.accuracy is None else f"{status.accuracy:.1%} on {unseen}"
@@ -59,6 +60,7 @@ def _run(status: Status) -> list[tuple[str, str]]:
         ("Speed", f"{status.samples_per_s:,.0f} {unit}/s, {status.calls_per_s:,.0f} expert calls/s on {status.device}"),
         ("Model", f"accuracy {accuracy}, training loss {loss}"),
         ("Experts", hosted if status.layers else "none: every PC that trains holds the whole model"),
+        *([("Goal", english(notice("run.reached")))] if reached else []),
     ]
 
 

@@ -7,6 +7,7 @@ from core.commands import common
 from core.contracts.control import JoinRunParams, LeaveRunParams, WeightParams
 from core.contracts.errors import SettingsError
 from core.contracts.kinds import TASKS
+from core.contracts.notices import notice
 from core.contracts.status import RunStatus, Status
 
 
@@ -26,8 +27,8 @@ def _list(options: argparse.Namespace) -> None:
         phase = "not running" if one.phase == "absent" else one.phase
         step = f"{phase}, step {one.step:,}, {one.samples_per_s:,.0f} {TASKS[one.task].unit}/s"
         print(f"{one.id}  {one.title}  weight {one.weight} ({one.weight / whole:.0%} of the time)  {step}")
-        if one.waits:
-            print(f"    {one.waits}")
+        for said in filter(None, (one.waits, notice("run.reached") if one.reached else None)):
+            print(f"    {said}")
 
 
 def _join(options: argparse.Namespace) -> None:

@@ -78,6 +78,8 @@ def _rows(amounts: list[Amounts]) -> list[list[str]]:
         ("Bytes of text trained", lambda a: a.tokens, lambda a: f"{a.tokens:,}"),
         ("Expert calls served", lambda a: a.calls, lambda a: f"{a.calls:,}"),
         ("  of other peers", lambda a: a.peer_calls, lambda a: f"{a.peer_calls:,}"),
+        ("Samples in the common trunk", lambda a: a.accepted, lambda a: f"{a.accepted:,}"),
+        ("Combined for the trunk", lambda a: a.reduced, lambda a: traffic(a.reduced)),
         ("Compute time", lambda a: a.seconds, lambda a: duration(a.seconds)),
         ("Received from peers", lambda a: a.bytes_in, lambda a: traffic(a.bytes_in)),
         ("Sent to peers", lambda a: a.bytes_out, lambda a: traffic(a.bytes_out)),

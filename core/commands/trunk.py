@@ -4,7 +4,7 @@ import argparse
 import time
 
 from core.commands import common
-from core.contracts.notices import english
+from core.contracts.notices import english, notice
 from core.contracts.trunk_status import GiverStatus, PartStatus, TrunkParams, TrunkStatus
 from core.contracts.words import counted, duration, traffic
 
@@ -18,8 +18,7 @@ def show(options: argparse.Namespace) -> None:
     if status.strategy == "local":
         print(f"Each trainer of {status.run} has a trunk of its own.")
         return
-    known = counted(len(status.parts), "part is", "parts are")
-    print(f"{status.run}: trainers agree by {status.strategy}; {known} known here.")
+    print(_head(status))
     for part in status.parts:
         print(_line(part) + (_syncer(part) if status.strategy == "diloco" else ""))
     for giver in status.givers:
@@ -29,8 +28,21 @@ def show(options: argparse.Namespace) -> None:
     if status.progress:
         print(f"next    {status.progress.done:,} of {status.progress.target:,} {status.progress.unit}")
     print(f"traffic {traffic(status.sent)} sent, {traffic(status.received)} received for the trunk since the start")
-    if status.waits:
-        print(english(status.waits))
+    done = f"{status.done.accepted:,} samples of this PC counted, {traffic(status.done.reduced)} of others combined"
+    print(f"done    {done} since the start")
+    if status.reached:
+        print(english(notice("run.reached")))
+    elif status.waits and status.ends:
+        print(f"{english(status.waits)}. {english(status.ends)}")
+
+
+def _head(status: TrunkStatus) -> str:
+    way = f"{status.run}: trainers agree by {status.strategy}"
+    if not status.parts:
+        return f"{way}; this PC knows of no agreement since its start."
+    return (
+        f"{way} on the whole trunk." if len(status.parts) == 1 else f"{way} on {len(status.parts)} parts of the trunk."
+    )
 
 
 def _name(peer: str, status: TrunkStatus) -> str:
@@ -39,14 +51,16 @@ def _name(peer: str, status: TrunkStatus) -> str:
 
 def _given(giver: GiverStatus) -> str:
     samples = "" if giver.samples is None else f", {giver.samples:,} samples"
-    counted = "took part" if giver.share is None else f"counted in {giver.share:.0%} of the trunk"
+    if giver.share == 0.0:
+        return f"not counted{samples}"
+    counted = "took part" if giver.share in (None, 1.0) else f"in {giver.share:.0%} of the trunk"
     return counted + samples
 
 
 def _line(part: PartStatus) -> str:
     ago = "" if part.agreed is None else f" {duration(max(0.0, time.time() - part.agreed))} ago"
     by = f"of {counted(part.peers, 'trainer')}" if part.peers else "taken over"
-    made = f"agreement {part.version:,} {by}{ago}"
+    made = f"agreement {part.version:,} {by}{ago}" if part.version else "no agreement yet"
     return f"part {part.part}  {part.numbers:,} numbers  {made}  {part.digest[:8]}"
 
 

@@ -32,6 +32,11 @@ MIGRATIONS = (
         stop_ms REAL NOT NULL, noticed_ms REAL NOT NULL, told_ms REAL NOT NULL
     );
     """,
+    # 2: what was done for a trunk that trainers agree on
+    """
+    ALTER TABLE amounts ADD COLUMN accepted INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE amounts ADD COLUMN reduced INTEGER NOT NULL DEFAULT 0;
+    """,
 )
 """What makes a file of one version one of the next. The version is SQLite's `user_version`."""
 
@@ -134,7 +139,12 @@ def _migrate(connection: sqlite3.Connection) -> None:
     if version > len(MIGRATIONS):
         raise DamagedError(notice("ledger.newer", version=version))
     for number, script in enumerate(MIGRATIONS[version:], version + 1):
-        connection.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {number}; COMMIT;")
+        try:
+            connection.executescript(f"BEGIN IMMEDIATE; {script}; PRAGMA user_version = {number}; COMMIT;")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_ERROR:  # there is nothing of what is to be changed
+                raise DamagedError(plain(str(error))) from error
+            raise
 
 
 def _check(connection: sqlite3.Connection) -> None:

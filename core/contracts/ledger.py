@@ -24,6 +24,8 @@ Metric = Literal[
     "kwh",
     "kwh_measured",
     "yields",
+    "accepted",
+    "reduced",
 ]
 Resolution = Literal["minute", "hour", "day"]
 Moment = Annotated[float, msgspec.Meta(ge=172_800, le=32_000_000_000)]
@@ -56,6 +58,10 @@ class Amounts(msgspec.Struct, frozen=True):
     """... and how much of it was measured; the rest is an estimate."""
     yields: int = 0
     """Times that the machine was given back."""
+    accepted: int = 0
+    """Samples of this PC's Trainer that are in what trainers agreed on as their trunk."""
+    reduced: int = 0
+    """Bytes of gradients, differences or parameters that other trainers sent and this PC combined."""
 
 
 class Period(msgspec.Struct, frozen=True):

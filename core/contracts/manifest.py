@@ -16,6 +16,7 @@ from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, TaskKind
 from core.contracts.model import Model, Name
 from core.contracts.notices import Notice, notice
 from core.contracts.trunk import Local, Trunk
+from core.contracts.trunk_faults import fault_of
 
 log = logging.getLogger(__name__)
 
@@ -178,6 +179,8 @@ def decode(document: bytes, source: str) -> Manifest:
         fields = msgspec.json.decode(document, type=dict[str, Any])
         if update := _too_new(fields.get("needs")):
             raise ManifestError(notice("manifest.unusable", source=source, trouble=update))
+        if "trunk" in fields and (fault := fault_of(fields["trunk"])):
+            raise ManifestError(notice("manifest.unusable", source=source, trouble=fault))
         manifest = msgspec.convert(fields, Manifest)
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
         raise ManifestError(

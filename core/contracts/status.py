@@ -143,6 +143,8 @@ class RunStatus(msgspec.Struct, frozen=True):
     checkpoint_time: Time | None
     waits: Notice | None = None
     """Why it does not go on though the others may."""
+    reached: bool = False
+    """Its model is as good as its organiser wants: nothing is left to train."""
 
 
 class Status(msgspec.Struct, frozen=True):

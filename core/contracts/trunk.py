@@ -145,6 +145,8 @@ class Agreed(msgspec.Struct, frozen=True, array_like=True):
     """There is nothing to do in this part now: ask again after so many seconds; 0: there is."""
     reached: bool = False
     """What is agreed is as good as the manifest wants: training is over."""
+    mixed: Whole = 0
+    """Results of subtasks in it, where servers mix them in."""
 
 
 class Reached(msgspec.Struct, frozen=True, array_like=True):

@@ -60,6 +60,15 @@ class ProgressStatus(msgspec.Struct, frozen=True):
     """Those of all trainers together, or this trainer's own."""
 
 
+class ForTrunk(msgspec.Struct, frozen=True):
+    """What a PC has done for a trunk since its start."""
+
+    accepted: int = 0
+    """Samples of its trainer that are in what was agreed."""
+    reduced: int = 0
+    """Bytes that other trainers gave and it combined."""
+
+
 class TrunkStatus(msgspec.Struct, frozen=True):
     run: str
     strategy: str
@@ -77,6 +86,11 @@ class TrunkStatus(msgspec.Struct, frozen=True):
     received: int = 0
     waits: Notice | None = None
     """What the trainer here waits for; None: it goes on."""
+    ends: Notice | None = None
+    """What ends that."""
+    done: ForTrunk = ForTrunk()
+    reached: bool = False
+    """The model is as good as the manifest wants: training is over."""
 
     @property
     def trainers(self) -> int:

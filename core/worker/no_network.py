@@ -11,7 +11,7 @@ from typing import NoReturn
 from core.contracts.errors import HearthError, NetworkError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
-from core.contracts.trunk_status import TrunkStatus
+from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.experts.directory import HostState
 from core.experts.grid import Coords, Uid
 from core.store.run_files import RunFiles
@@ -71,6 +71,10 @@ class LoneSwarm:
 
     def trunk(self) -> TrunkStatus | None:
         """There is nobody to agree with."""
+
+    def for_trunk(self) -> ForTrunk:
+        """Nothing."""
+        return ForTrunk()
 
     def fit(self, count: int, most_bytes: float) -> None:
         """Park the least needed experts until the rest fits, and take them back later.

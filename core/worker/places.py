@@ -9,7 +9,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.notices import Notice
-from core.contracts.trunk_status import TrunkStatus
+from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.experts.directory import HostState
 from core.experts.grid import Coords
 from core.store.run_files import RunFiles
@@ -89,6 +89,9 @@ class SwarmPlace(Protocol):
 
     def trunk(self) -> TrunkStatus | None:
         """What the trainers have agreed on, as far as this PC knows; None: there is nobody to agree with."""
+
+    def for_trunk(self) -> ForTrunk:
+        """What this PC has done for what they agree on, since its start."""
 
 
 class NetworkPlace(Protocol):

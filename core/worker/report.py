@@ -137,6 +137,6 @@ def _trunk(run: Run) -> list[RuleStatus]:
     if known is None:
         return []
     wants = notice("trunk.wants")
-    if known.waits is None or not run.at_work:
+    if known.waits is None or known.ends is None or not run.at_work:
         return [RuleStatus("trunk", notice("trunk.goes_on"), wants)]
-    return [RuleStatus("trunk", known.waits, wants, ("training",), (notice("trunk.until"),))]
+    return [RuleStatus("trunk", known.waits, wants, ("training",), (known.ends,))]

@@ -20,7 +20,7 @@ from core.contracts.notices import Notice, notice
 from core.contracts.pipe import Generate, Measured, Work
 from core.contracts.status import CurvePoint, GridStatus, RunStatus
 from core.contracts.trunk import VcAsgd
-from core.contracts.trunk_status import TrunkStatus
+from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.experts.grid import Grid
 from core.pipe.calls import Calls
 from core.policy.decide import Decision
@@ -113,6 +113,8 @@ class Run:
         self.memory = Memory(self.compute, self.swarm)
         self._hosting: tuple[str, bool, Measured | None] = ("", False, None)
         """What hosting was told last: the state, whether compute is at work, and how fast this PC is."""
+        self._counted = ForTrunk()
+        """What the ledger knows of its work for the trunk."""
         self._saved_at = 0.0
         self._saved_checkpoint: float | None = None
 
@@ -129,6 +131,7 @@ class Run:
         try:
             await self.compute.run()
         finally:
+            self._count()
             self.save()
             self._ledger.end(self.id, "quit")
 
@@ -154,10 +157,18 @@ class Run:
             self._ledger.begin(self.id)
         else:
             self._ledger.end(self.id, _why_ended(decision))
+        self._count()
         saved, now = self.compute.progress.checkpoint_time, time.monotonic()
         if saved != self._saved_checkpoint and now - self._saved_at > SAVE_S:
             self._saved_checkpoint, self._saved_at = saved, now
             self.save()
+
+    def _count(self) -> None:
+        """Note what was done for the trunk since the last time."""
+        before, self._counted = self._counted, self.swarm.for_trunk()
+        if before != self._counted:
+            accepted, reduced = self._counted.accepted - before.accepted, self._counted.reduced - before.reduced
+            self._ledger.add(self.id, "", Amounts(accepted=accepted, reduced=reduced))
 
     def save(self) -> None:
         """Write the figures soon."""
@@ -178,8 +189,9 @@ class Run:
 
     @property
     def competes(self) -> bool:
-        """Whether it would use its share of the time: not one that failed and waits to be started again."""
-        return self.compute.wanted and self.compute.retry_time is None
+        """Whether it would use its share of the time: not one that failed and waits to be started again, nor one that
+        has nothing left to train."""
+        return self.compute.wanted and self.compute.retry_time is None and not self.reached
 
     @property
     def waits(self) -> Notice | None:
@@ -213,6 +225,7 @@ class Run:
             accuracy=progress.accuracy,
             checkpoint_time=progress.checkpoint_time,
             waits=self.waits,
+            reached=self.reached,
         )
 
     def grid(self, layer: int) -> GridStatus:
@@ -226,7 +239,8 @@ class Run:
 
     def trunk(self) -> TrunkStatus:
         """What its trainers have agreed on."""
-        return self.swarm.trunk() or TrunkStatus(self.id, self.manifest.strategy, [])
+        known = self.swarm.trunk() or TrunkStatus(self.id, self.manifest.strategy, [])
+        return msgspec.structs.replace(known, reached=self.reached)
 
     async def predict(self, picture: PredictParams) -> Prediction:
         """What the run's model reads in a picture.

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from core.contracts.errors import HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
-from core.contracts.notices import Notice
-from core.contracts.trunk_status import TrunkStatus
+from core.contracts.notices import Notice, notice
+from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
@@ -202,6 +202,7 @@ class Swarm:
         agreement, run_id = self._agreement, self._manifest.run_id
         if agreement is None:
             return None
+        waits = agreement.waits() if self._compute.at_work else None
         calls = self._node.moved_by_method().items()
         moved = [both for name, both in calls if name.startswith("trunk.") and name.endswith(of_run("", run_id))]
         return TrunkStatus(
@@ -213,8 +214,15 @@ class Swarm:
             agreement.progress(self._compute.progress.step),
             sum(sent for _, sent in moved),
             sum(received for received, _ in moved),
-            agreement.waits() if self._compute.at_work else None,
+            waits,
+            notice(f"trunk.ends_{waits.code.removeprefix('trunk.waits_')}") if waits else None,
+            self.for_trunk(),
         )
+
+    def for_trunk(self) -> ForTrunk:
+        """See `SwarmPlace.for_trunk`."""
+        agreement = self._agreement
+        return ForTrunk(int(agreement.accepted), agreement.reduced) if agreement else ForTrunk()
 
     @property
     def notes(self) -> list[Notice]:

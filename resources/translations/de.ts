@@ -602,6 +602,14 @@
       <translation>Trainierter Text</translation>
     </message>
     <message>
+      <source>Samples in the common trunk</source>
+      <translation>Beispiele im gemeinsamen Rumpf</translation>
+    </message>
+    <message>
+      <source>Combined for the trunk</source>
+      <translation>Für den Rumpf zusammengeführt</translation>
+    </message>
+    <message>
       <source>Traffic with peers</source>
       <translation>Datenverkehr mit Peers</translation>
     </message>
@@ -1043,6 +1051,10 @@
     <message>
       <source>waits</source>
       <translation>wartet</translation>
+    </message>
+    <message>
+      <source>goal reached</source>
+      <translation>am Ziel</translation>
     </message>
     <message>
       <source>Why am I running?</source>
@@ -1817,6 +1829,14 @@
       <translation>Empfangen für den Rumpf</translation>
     </message>
     <message>
+      <source>Samples counted</source>
+      <translation>Beispiele gezählt</translation>
+    </message>
+    <message>
+      <source>Combined for others</source>
+      <translation>Für andere zusammengeführt</translation>
+    </message>
+    <message>
       <source>{done} of {all} samples</source>
       <translation>{done} von {all} Beispielen</translation>
     </message>
@@ -2262,16 +2282,28 @@
       </translation>
     </message>
     <message>
-      <source>Now {now} calls per second; the most in the last minute was {most}.</source>
-      <translation>Jetzt {now} Aufrufe pro Sekunde; der Höchstwert der letzten Minute war {most}.</translation>
+      <source>Calls served, last {seconds} s</source>
+      <translation>Bediente Aufrufe, letzte {seconds} s</translation>
     </message>
     <message>
       <source>No call was served yet.</source>
       <translation>Noch wurde kein Aufruf bedient.</translation>
     </message>
     <message>
-      <source>Calls served, last {seconds} s</source>
-      <translation>Bediente Aufrufe, letzte {seconds} s</translation>
+      <source>Now {now} calls per second; the most in the last minute was {most}.</source>
+      <translation>Jetzt {now} Aufrufe pro Sekunde; der Höchstwert der letzten Minute war {most}.</translation>
+    </message>
+    <message>
+      <source>Samples trained, last {seconds} s</source>
+      <translation>Trainierte Beispiele, letzte {seconds} s</translation>
+    </message>
+    <message>
+      <source>No sample was trained on yet.</source>
+      <translation>Noch wurde kein Beispiel trainiert.</translation>
+    </message>
+    <message>
+      <source>Now {now} samples per second; the most in the last minute was {most}.</source>
+      <translation>Jetzt {now} Beispiele pro Sekunde; der Höchstwert der letzten Minute war {most}.</translation>
     </message>
     <message>
       <source>{rate} per second</source>
@@ -4321,6 +4353,38 @@
       <translation>Was bei der Anmeldung startet, ließ sich nicht ändern: {reason}. Ändere es in den Einstellungen des Systems.</translation>
     </message>
     <message>
+      <source>manifest.allowed_above</source>
+      <translation>eine Zahl über {least} bis {most}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_number</source>
+      <translation>eine Zahl von {least} bis {most}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_or_null</source>
+      <translation>{what}, oder null</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_servers</source>
+      <translation>eine Liste von höchstens 64 Peers, jeder mit seinem Schlüssel aus 64 hexadezimalen Ziffern</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_store</source>
+      <translation>eine Adresse, die mit redis:// oder postgresql:// beginnt, aus höchstens 256 Zeichen</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_switch</source>
+      <translation>true oder false</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_whole</source>
+      <translation>eine ganze Zahl von {least} bis {most}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_words</source>
+      <translation>eines von: {known}</translation>
+    </message>
+    <message>
       <source>manifest.batch_too_large</source>
       <translation>ein Stapel an einer Schicht nähme {size:size}, und {most:size} sind das Höchste. Verringere batch, sequence oder width.</translation>
     </message>
@@ -4401,8 +4465,32 @@
       <translation>es braucht Hearth {needs} oder neuer, und dies ist {have}. Aktualisiere Hearth, um bei diesem Lauf mitzumachen.</translation>
     </message>
     <message>
+      <source>manifest.trunk_local</source>
+      <translation>an der Strategie {strategy} seines `trunk` ist nichts einzustellen; nimm `{field}` heraus.</translation>
+    </message>
+    <message>
+      <source>manifest.trunk_missing</source>
+      <translation>die Strategie {strategy} seines `trunk` braucht `{field}`: {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.trunk_no_strategy</source>
+      <translation>sein `trunk` muss ein Objekt mit einer `strategy` sein, einer von: {known}.</translation>
+    </message>
+    <message>
+      <source>manifest.trunk_strategy</source>
+      <translation>für seinen `trunk` gibt es keine Strategie {strategy}, nur: {known}.</translation>
+    </message>
+    <message>
       <source>manifest.trunk_too_large</source>
       <translation>der Rumpf nähme {size:size}, und {most:size} sind das Höchste. Verringere width, das Gitter oder layers.</translation>
+    </message>
+    <message>
+      <source>manifest.trunk_unknown</source>
+      <translation>die Strategie {strategy} seines `trunk` kennt kein `{field}`, nur: {known}.</translation>
+    </message>
+    <message>
+      <source>manifest.trunk_value</source>
+      <translation>`{field}` seines `trunk` ist {value}; erlaubt ist {allowed}.</translation>
     </message>
     <message>
       <source>manifest.unreadable</source>
@@ -4913,7 +5001,7 @@
     </message>
     <message>
       <source>run.not_joined</source>
-      <translation>Dieser PC nimmt an keinem Lauf {run} teil. Seine Läufe: {known}.</translation>
+      <translation>Dieser PC nimmt an keinem Lauf namens {run} teil, nur an: {known}.</translation>
     </message>
     <message>
       <source>run.only_one</source>
@@ -5191,6 +5279,26 @@
       <translation>Abgleich des Rumpfs</translation>
     </message>
     <message>
+      <source>trunk.ends_again</source>
+      <translation>Es wird alle paar Sekunden wieder versucht und geht weiter, sobald mehr als die Hälfte der Trainer zu derselben Runde kommt.</translation>
+    </message>
+    <message>
+      <source>trunk.ends_round</source>
+      <translation>Es geht weiter, wenn sie gekommen sind, oder ohne die, die nicht binnen einer halben Minute kommen.</translation>
+    </message>
+    <message>
+      <source>trunk.ends_server</source>
+      <translation>Es geht weiter, sobald einer antwortet; sie werden alle paar Sekunden wieder gefragt.</translation>
+    </message>
+    <message>
+      <source>trunk.ends_trunk</source>
+      <translation>Es geht weiter, sobald sie ihn gegeben haben; wenn es keiner kann, mit dem, was hier ist.</translation>
+    </message>
+    <message>
+      <source>trunk.ends_work</source>
+      <translation>Es wird alle paar Sekunden wieder gefragt und geht weiter, sobald welche frei ist.</translation>
+    </message>
+    <message>
       <source>trunk.fails</source>
       <translation>{times:count}-mal hintereinander ließ sich nicht pflegen, worauf sich die Trainer als Rumpf einigen ({error}). Das Training geht mit dem Rumpf weiter, der hier ist; bitte melde es.</translation>
     </message>
@@ -5203,8 +5311,15 @@
       <translation>Andere Trainer</translation>
     </message>
     <message>
-      <source>trunk.until</source>
-      <translation>Es geht weiter, sobald sie geantwortet haben.</translation>
+      <source>trunk.too_few</source>
+      <translation>Zu wenige von {n:count} Trainern kamen zur Runde des Schritts {step:count}.</translation>
+    </message>
+    <message numerus="yes">
+      <source>trunk.waits_again</source>
+      <translation>
+        <numerusform>Wartet auf den gemeinsamen Schritt: {n:count} Versuch ist gescheitert. {why:phrase}</numerusform>
+        <numerusform>Wartet auf den gemeinsamen Schritt: {n:count} Versuche sind gescheitert. {why:phrase}</numerusform>
+      </translation>
     </message>
     <message numerus="yes">
       <source>trunk.waits_line</source>

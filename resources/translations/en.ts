@@ -1520,6 +1520,38 @@
       <translation>What starts at login could not be changed: {reason}. Change it in the system's own settings.</translation>
     </message>
     <message>
+      <source>manifest.allowed_above</source>
+      <translation>a number above {least}, up to {most}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_number</source>
+      <translation>a number from {least} to {most}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_or_null</source>
+      <translation>{what}, or null</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_servers</source>
+      <translation>a list of at most 64 peers, each by its key of 64 hexadecimal digits</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_store</source>
+      <translation>an address that begins with redis:// or postgresql://, of at most 256 characters</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_switch</source>
+      <translation>true or false</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_whole</source>
+      <translation>a whole number from {least} to {most}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_words</source>
+      <translation>one of: {known}</translation>
+    </message>
+    <message>
       <source>manifest.batch_too_large</source>
       <translation>a batch at a layer would take {size:size}, and {most:size} are the most. Lower batch, sequence or width.</translation>
     </message>
@@ -1600,8 +1632,32 @@
       <translation>it needs Hearth {needs} or newer, and this is {have}. Update Hearth to join this run.</translation>
     </message>
     <message>
+      <source>manifest.trunk_local</source>
+      <translation>the strategy {strategy} of its `trunk` has nothing to be set; take `{field}` out.</translation>
+    </message>
+    <message>
+      <source>manifest.trunk_missing</source>
+      <translation>the strategy {strategy} of its `trunk` needs `{field}`: {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.trunk_no_strategy</source>
+      <translation>its `trunk` must be an object with a `strategy`, one of: {known}.</translation>
+    </message>
+    <message>
+      <source>manifest.trunk_strategy</source>
+      <translation>there is no strategy {strategy} for its `trunk`, only: {known}.</translation>
+    </message>
+    <message>
       <source>manifest.trunk_too_large</source>
       <translation>the trunk would take {size:size}, and {most:size} are the most. Lower width, the grid or layers.</translation>
+    </message>
+    <message>
+      <source>manifest.trunk_unknown</source>
+      <translation>the strategy {strategy} of its `trunk` has no `{field}`, only: {known}.</translation>
+    </message>
+    <message>
+      <source>manifest.trunk_value</source>
+      <translation>`{field}` of its `trunk` is {value}; it must be {allowed}.</translation>
     </message>
     <message>
       <source>manifest.unreadable</source>
@@ -2112,7 +2168,7 @@
     </message>
     <message>
       <source>run.not_joined</source>
-      <translation>This PC has not joined a run {run}. Its runs: {known}.</translation>
+      <translation>This PC has not joined a run called {run}. It has joined: {known}.</translation>
     </message>
     <message>
       <source>run.only_one</source>
@@ -2390,6 +2446,26 @@
       <translation>Agreeing on the trunk</translation>
     </message>
     <message>
+      <source>trunk.ends_again</source>
+      <translation>It is tried again every few seconds; goes on as soon as more than half of the trainers come to the same round.</translation>
+    </message>
+    <message>
+      <source>trunk.ends_round</source>
+      <translation>Goes on when they have come, or without those that do not come within half a minute.</translation>
+    </message>
+    <message>
+      <source>trunk.ends_server</source>
+      <translation>Goes on as soon as one answers; they are asked again every few seconds.</translation>
+    </message>
+    <message>
+      <source>trunk.ends_trunk</source>
+      <translation>Goes on as soon as they have given it; if none can, with what is here.</translation>
+    </message>
+    <message>
+      <source>trunk.ends_work</source>
+      <translation>Asks again every few seconds; goes on as soon as some is free.</translation>
+    </message>
+    <message>
       <source>trunk.fails</source>
       <translation>What trainers agree on as the trunk could not be looked after {times:count} times in a row ({error}). Training continues with the trunk that is here; please report it.</translation>
     </message>
@@ -2402,8 +2478,15 @@
       <translation>Other trainers</translation>
     </message>
     <message>
-      <source>trunk.until</source>
-      <translation>Goes on as soon as they have answered.</translation>
+      <source>trunk.too_few</source>
+      <translation>Too few of {n:count} trainers came to the round of step {step:count}.</translation>
+    </message>
+    <message numerus="yes">
+      <source>trunk.waits_again</source>
+      <translation>
+        <numerusform>Waits for the common step: {n:count} try has failed. {why:phrase}</numerusform>
+        <numerusform>Waits for the common step: {n:count} tries have failed. {why:phrase}</numerusform>
+      </translation>
     </message>
     <message numerus="yes">
       <source>trunk.waits_line</source>

@@ -348,6 +348,22 @@ def test_one_column_of_the_fire_is_one_second(qtbot: QtBot) -> None:
     assert fire.describe() == "Now 4.0 calls per second; the most in the last minute was 4.0."
 
 
+def test_without_experts_the_fire_is_of_the_samples_that_are_trained(
+    home: tuple[MainWindow, HomePage, Actions],
+) -> None:
+    window, page, _ = home
+    panel = page.state_card.fire
+    window.update_status(make_status(time=NOW))
+    assert panel.fire.describe().startswith("Now 52 calls per second;")
+    window.update_status(make_status(time=NOW + 1, layers=0, grid=(), experts=[], calls_per_s=0.0))
+    assert panel._caption.text().startswith("Samples trained, last ")
+    assert panel.fire.describe().startswith("Now 1,813 samples per second; the most in the last minute was 1,813")
+    assert panel.fire.heights()[-2:] == [-1, ROWS], "calls and samples are not of one scale"
+    assert panel.fire.accessibleName() == "Samples trained"
+    window.update_status(make_status(time=NOW + 2))
+    assert panel._caption.text().startswith("Calls served, last ")
+
+
 class PaintCounter(QObject):
     """Counts what is painted anywhere in the process."""
 

@@ -103,6 +103,24 @@ def test_home_says_of_a_run_that_it_waits_for_disk_space(qtbot: QtBot, start: St
     assert "disk" not in told[1 - texts.index("waits")]
 
 
+def test_home_says_of_a_run_that_it_is_at_its_goal_while_others_train(
+    qtbot: QtBot,
+    start: Start,  # noqa: F811
+    toy: ToyWorker,
+) -> None:
+    several = msgspec.structs.replace(FIRST, runs=[DIGITS, msgspec.structs.replace(TEXT, reached=True)])
+    toy.answers["subscribe"] = lambda params: wire.Snapshot(several, {}, [])
+    desktop = start()
+    home = desktop.window.pages[0]
+    assert isinstance(home, HomePage)
+    qtbot.waitUntil(lambda: len(home.runs.model.shown) == 2)
+    places = [home.runs.model.index(row, 2) for row in (0, 1)]
+    texts = [home.runs.model.data(place, Qt.ItemDataRole.DisplayRole) for place in places]
+    assert texts.count("goal reached") == 1
+    tip = home.runs.model.data(places[texts.index("goal reached")], Qt.ItemDataRole.ToolTipRole)
+    assert "nothing is left to train" in tip
+
+
 def test_contribution_names_the_runs_and_tells_two_of_one_title_apart(
     qtbot: QtBot,
     start: Start,  # noqa: F811

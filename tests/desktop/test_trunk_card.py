@@ -19,7 +19,7 @@ from app.theme import theme
 from app.widgets.flow_picture import MOST, FlowPicture, Node
 from app.worker.client import WorkerClient
 from core.contracts.notices import notice
-from core.contracts.trunk_status import GiverStatus, PartStatus, ProgressStatus, ReducerStatus, TrunkStatus
+from core.contracts.trunk_status import ForTrunk, GiverStatus, PartStatus, ProgressStatus, ReducerStatus, TrunkStatus
 from tests.desktop.conftest import ToyWorker
 from tests.desktop.test_network_page import make_network
 from tests.desktop.test_widgets import misfits
@@ -39,6 +39,7 @@ def make_trunk(**changes: Any) -> TrunkStatus:
         ProgressStatus(640, 1024, "samples"),
         48_300_000,
         51_200_000,
+        done=ForTrunk(311_808, 12_600_000),
     )
     return msgspec.structs.replace(status, **changes)
 
@@ -72,6 +73,8 @@ def test_who_takes_part_and_how_near_the_next_step_is(qtbot: QtBot, toy: ToyWork
     assert card.said.text().startswith("2 trainers agree on one trunk by DeDLOC, last ")
     assert card.progress.text() == "640 of 1,024 samples"
     assert card._sent.accessibleName() == "Sent for the trunk: 48.3 MB"
+    assert card._accepted.accessibleName() == "Samples counted: 311,808"
+    assert card._reduced.accessibleName() == "Combined for others: 12.6 MB"
     assert not card.waits.isVisible()
     assert card.picture.accessibleDescription() == (
         "Took part in the last agreement: This PC (384 samples), cdcdcdcd (640 samples), efefefef (not counted). "
@@ -100,9 +103,20 @@ def test_it_says_what_there_is_without_an_agreement(page: NetworkPage, changes: 
 
 
 def test_what_a_trainer_waits_for_is_said(page: NetworkPage) -> None:
-    page.trunk.show_trunk(make_trunk(waits=notice("trunk.waits_round", n=2), progress=None))
-    assert page.trunk.waits.text() == "Waits for 2 other trainers in the common step."
+    waits, ends = notice("trunk.waits_round", n=2), notice("trunk.ends_round")
+    page.trunk.show_trunk(make_trunk(waits=waits, ends=ends, progress=None))
+    assert page.trunk.waits.text() == (
+        "Waits for 2 other trainers in the common step. "
+        "Goes on when they have come, or without those that do not come within half a minute."
+    )
     assert not page.trunk.progress.isVisible()
+    why = notice("trunk.too_few", n=3, step=812)
+    page.trunk.show_trunk(make_trunk(waits=notice("trunk.waits_again", n=2, why=why), ends=notice("trunk.ends_again")))
+    assert page.trunk.waits.text().startswith(
+        "Waits for the common step: 2 tries have failed. Too few of 3 trainers came to the round of step 812. It is "
+    )
+    page.trunk.show_trunk(make_trunk(waits=waits, ends=ends, reached=True))
+    assert page.trunk.said.text().startswith("The run has reached its goal: ") and not page.trunk.waits.isVisible()
 
 
 def test_of_many_as_many_as_there_is_room_for_are_shown(page: NetworkPage) -> None:

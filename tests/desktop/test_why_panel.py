@@ -76,7 +76,7 @@ def test_f1_shows_every_rule_with_verdict_and_end(qtbot: QtBot, window: MainWind
 
 
 def test_what_a_trainer_waits_for_has_a_row_and_decides_nothing(window: MainWindow) -> None:
-    live, wants, until = notice("trunk.waits_round", n=2), notice("trunk.wants"), notice("trunk.until")
+    live, wants, until = notice("trunk.waits_round", n=2), notice("trunk.wants"), notice("trunk.ends_round")
     window.update_status(
         make_status(cpu=True, why=[RULES[0], RuleStatus("trunk", live, wants, ("training",), (until,))])
     )
@@ -85,7 +85,7 @@ def test_what_a_trainer_waits_for_has_a_row_and_decides_nothing(window: MainWind
     assert row.accessibleName() == "Other trainers: stops training" and row.fill == "surface"
     assert row.accessibleDescription() == (
         "Waits for 2 other trainers in the common step. All trainers of this run agree on one trunk. "
-        "Goes on as soon as they have answered."
+        "Goes on when they have come, or without those that do not come within half a minute."
     )
     assert window.why._title.text() == "Why am I running?"
     assert misfits(window.why.panel) == []

@@ -11,9 +11,10 @@ import psutil
 import pytest
 
 from core.contracts import manifest as manifests
+from core.contracts.ledger import Totals
 from core.contracts.status import Status
 from core.contracts.trunk import VcAsgd
-from core.contracts.trunk_status import TrunkStatus
+from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.identity import Identity
 from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import SqliteStore
@@ -33,14 +34,18 @@ def test_the_built_in_run_without_experts_trains_is_shown_and_answers(tmp_path: 
         assert (told.layers, told.grid, told.experts) == (0, (), [])
         wait_until(lambda: running.ask("trunk", {}, TrunkStatus).parts, "an agreement")
         assert "Experts  none: every PC that trains holds the whole model" in hearth(tmp_path, "status").stdout
-        assert "trainers agree by vc_asgd; 1 part is known here." in hearth(tmp_path, "trunk").stdout
+        wait_until(lambda: running.ask("trunk", {}, TrunkStatus).parts[0].version, "a result that is mixed in")
+        said = hearth(tmp_path, "trunk").stdout
+        assert "trainers agree by vc_asgd on the whole trunk." in said and "agreement 0" not in said
         pixels = base64.b64encode(bytes([0, 255, 255, 0] * 16)).decode()
         answer = running.call("predict", {"width": 8, "height": 8, "pixels": pixels})
         assert len(answer["probabilities"]) == 10 and answer["experts"] == []
 
 
 @pytest.mark.timeout(600)
-def test_a_run_ends_when_its_model_is_as_accurate_as_the_manifest_wants(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["peer", "alone"])
+def test_a_run_ends_when_its_model_is_as_accurate_as_the_manifest_wants(tmp_path: Path, place: str) -> None:
+    network = ("--listen", HERE) if place == "peer" else ()
     document = json.loads(files("resources").joinpath("runs", "digits-vc.json").read_bytes())
     document["trunk"] |= {"parts": 4, "batches": 8, "accuracy": 0.5}
     path = tmp_path / "digits-vc.json"
@@ -49,11 +54,19 @@ def test_a_run_ends_when_its_model_is_as_accurate_as_the_manifest_wants(tmp_path
     def is_over(status: Status) -> bool:
         return status.state == "limited" and codes(status.reason) == ["run.reached"]
 
-    with worker(tmp_path / "peer", "--run", str(path), "--listen", HERE) as running:
+    with worker(tmp_path / "peer", "--run", str(path), *network) as running:
         told = running.until(is_over, "an accuracy of 0.5")
         assert told.accuracy is not None and told.accuracy >= 0.5 and not told.attention
         assert "as accurate as its organiser wants" in hearth(running.folder, "status").stdout
-    with worker(tmp_path / "peer", "--run", str(path), "--listen", HERE) as running:
+        assert hearth(running.folder, "run", "join", "digits").returncode == 0
+        running.until(lambda status: status.state == "contributing", "training of the other run")
+        assert [run.reached for run in running.status().runs] == [True, False]
+        listed = hearth(running.folder, "run", "list").stdout
+        assert listed.count("The run has reached its goal") == 1
+        assert hearth(running.folder, "status").stdout.count("Goal     The run has reached its goal") == 1
+        assert running.ask("trunk", {}, TrunkStatus).reached
+        assert hearth(running.folder, "run", "leave", "digits").returncode == 0
+    with worker(tmp_path / "peer", "--run", str(path), *network) as running:
         assert running.until(is_over, "the same after a restart").step >= told.step
 
 
@@ -141,6 +154,22 @@ def test_two_workers_share_the_work_and_the_server_goes_on_after_a_restart(tmp_p
         first.close()
         before = work()
         assert before.samples >= 16 * before.done
-        start("first", *known)
+        again = start("first", *known)
         wait_until(lambda: work().done >= before.done + 4, "work after a restart", PATIENCE_S)
+
+        def counted() -> ForTrunk | None:
+            done = again.ask("trunk", {}, TrunkStatus).done
+            return done if done.accepted and done.reduced else None
+
+        done = wait_until(counted, "a result of its own that counts, and one that it mixed in", PATIENCE_S)
+
+        def is_kept() -> bool:
+            kept = again.ask("totals", {}, Totals).all.amounts
+            return kept.accepted >= done.accepted and kept.reduced >= done.reduced
+
+        wait_until(is_kept, "the same in the ledger", PATIENCE_S)
+        told = again.ask("totals", {}, Totals).all
+        assert told.runs[run.run_id].reduced == told.amounts.reduced
+        assert "Samples in the common trunk" in (said := hearth(again.folder, "stats").stdout)
+        assert "Combined for the trunk" in said
     assert work().done > before.done

@@ -398,6 +398,33 @@ async def test_a_peer_without_a_trainer_helps_to_reduce(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(900)
+async def test_while_rounds_fail_it_is_said_that_they_do_and_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dedloc, "FORMING_S", 0.5)
+    numbers = torch.ones(NUMBERS).numpy().tobytes()
+    async with peers(2) as nodes:
+        first, absent = [Trainer(node, tmp_path, defaultdict(set), delayed=False) for node in nodes]
+        await all_known([first, absent])
+        first.worker._note(Gathered(1, 0))  # nothing is gathered for the next step while an offer is on its way
+        for failed in (1, 2):
+            offered = asyncio.create_task(first.worker.agree(Offer(0, 0, ROWS), numbers, 1e9))
+            await until(first.worker.waits, "an offer", PATIENCE_S)
+            if failed == 1:
+                assert first.worker.waits() == notice("trunk.waits_round", n=1)
+            with pytest.raises(CallTimeout):
+                await offered
+            why = notice("trunk.too_few", n=2, step=0)
+            assert first.worker.waits() == notice("trunk.waits_again", n=failed, why=why)
+        monkeypatch.setattr(dedloc, "FORMING_S", PATIENCE_S)  # the group is full sooner
+        async with asyncio.timeout(PATIENCE_S):
+            offers = [one.worker.agree(Offer(0, 0, ROWS), numbers, 1e9) for one in (first, absent)]
+            agreed = await asyncio.gather(*offers)
+        assert [each.peers for each, _ in agreed] == [2, 2] and first.worker.waits() is None
+        assert first.worker.reduced + absent.worker.reduced == 2 * NUMBERS, "of each the half that the other has, fp16"
+
+
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("factor", [100.0, -20.0])
 async def test_a_bad_trainer_of_several_is_named_and_the_others_go_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, factor: float

@@ -479,6 +479,28 @@ def test_an_older_file_is_brought_up_to_date(tmp_path: Path, monkeypatch: pytest
     assert not list(tmp_path.glob("*.bad-*"))
 
 
+def test_a_file_of_before_trunks_were_counted_is_taken_over(tmp_path: Path) -> None:
+    """As Hearth 0.1.0 wrote it."""
+    path = tmp_path / schema.FILE
+    file = sqlite3.connect(path)
+    file.executescript(f"{schema.MIGRATIONS[0]} PRAGMA user_version = 1;")
+    day = int(NOON) // DAY * DAY
+    row = (day, "digits", "cpu", 7, 0, 5, 0, 9, 3, 1.5, 0, 0, 0.25, 0.0, 2)
+    file.executemany(
+        f"INSERT INTO amounts VALUES ({', '.join('?' * 16)})", [(width, *row) for width in (60, HOUR, DAY)]
+    )
+    file.commit()
+    file.close()
+    before = Amounts(samples=7, calls=5, rows=9, passes=3, seconds=1.5, kwh=0.25, yields=2)
+    assert read(tmp_path).all.amounts == before, "who only reads it"
+    ledger = Ledger(tmp_path, Clock())
+    ledger.add("digits", "", Amounts(accepted=640, reduced=1_000))
+    ledger.close()
+    assert read(tmp_path).all.amounts == plus(before, Amounts(accepted=640, reduced=1_000))
+    assert history(tmp_path, "reduced", NOON - DAY, NOON + 1).values == {"": [0.0, 1_000.0]}
+    assert not set_aside(tmp_path)
+
+
 COUNTS_FOR_EVER = """
 import os, sys, time
 from pathlib import Path

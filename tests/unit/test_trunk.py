@@ -1,16 +1,19 @@
 """A trunk strategy is one file, found by its name; the Trainer gives it gradients and lets it agree beside training."""
 
 import asyncio
+import json
 import math
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import msgspec.inspect
 import pytest
 import torch
 
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
+from core.contracts.trunk_faults import STRATEGIES, fault_of
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
@@ -122,9 +125,50 @@ def test_a_strategy_or_a_parameter_that_is_not_there_is_refused_where_the_manife
         return manifests.decode(msgspec.json.encode(document), "mine.json")
 
     assert decoded(strategy="local") == manifests.load("digits")
-    with pytest.raises(ManifestError, match=r"mine\.json cannot be used: .*'gossip'"):
+    with pytest.raises(ManifestError, match=r'mine\.json cannot be used: .*"gossip".*local, diloco, vc_asgd, dedloc'):
         decoded(strategy="gossip")
-    with pytest.raises(ManifestError, match="target_samples"):
+    with pytest.raises(ManifestError, match="needs `target_samples`: a whole number from 1"):
         decoded(strategy="dedloc")
-    with pytest.raises(ManifestError, match="unknown field `inner_steps`"):
+    with pytest.raises(ManifestError, match="take `inner_steps` out"):
         decoded(strategy="local", inner_steps=32)
+
+
+IMPOSSIBLE: dict[type[msgspec.inspect.Type], object] = {
+    msgspec.inspect.IntType: 0.5,
+    msgspec.inspect.FloatType: "much",
+    msgspec.inspect.BoolType: "yes",
+    msgspec.inspect.LiteralType: "none such",
+    msgspec.inspect.StrType: "sqlite:///a",
+    msgspec.inspect.VarTupleType: ["me"],
+}
+NAMELESS: tuple[object, ...] = "it's no object", ["a list"], None, 7, {}, {"inner_steps": 3}
+
+
+def test_whatever_an_author_writes_wrong_in_trunk_is_told_in_words() -> None:
+    def told(table: object) -> str:
+        fault = fault_of(table)
+        assert fault is not None, table
+        sentence = str(fault)
+        assert sentence != fault.code and "$" not in sentence and "{" not in sentence.replace(json.dumps(table), "")
+        return sentence
+
+    for table in NAMELESS:
+        assert "must be an object with a `strategy`, one of: local, diloco, vc_asgd, dedloc." in told(table)
+    for name in ("DeDLOC", "vc-asgd", 3, None, ["local"]):
+        assert f"no strategy {msgspec.json.encode(name).decode()}" in told({"strategy": name})
+    for strategy, kind in STRATEGIES.items():
+        info = msgspec.inspect.type_info(kind)
+        assert isinstance(info, msgspec.inspect.StructType)
+        whole: dict[str, object] = {"strategy": strategy, **{field.name: 1 for field in info.fields if field.required}}
+        assert fault_of(whole) is None
+        assert "`inner_stepz`" in told({**whole, "inner_stepz": 3})
+        for field in info.fields:
+            types = field.type.types if isinstance(field.type, msgspec.inspect.UnionType) else (field.type,)
+            [value] = [IMPOSSIBLE[type(each)] for each in types if type(each) in IMPOSSIBLE]
+            said = told({**whole, field.name: value})
+            assert f"`{field.name}` of its `trunk` is {msgspec.json.encode(value).decode()}; it must be " in said
+            if field.required:
+                assert f"needs `{field.name}`: " in told({"strategy": strategy})
+    assert told({"strategy": "vc_asgd", "accuracy": 0}).endswith("it must be a number above 0, up to 1, or null.")
+    assert told({"strategy": "diloco", "fragments": 65}).endswith("it must be a whole number from 1 to 64.")
+    assert len(told({"strategy": "diloco", "wire": "x" * 10_000})) < 300

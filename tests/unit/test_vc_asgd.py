@@ -129,6 +129,17 @@ async def test_two_trainers_share_the_subtasks_and_a_servers_death_loses_nothing
         given_by = [GiverStatus(name, BATCHES * 32, 1.0) for name in sorted(peer_text(each.id) for each in (one, two))]
         reduced = [ReducerStatus(peer_text(second.id), 1.0)]
         assert agreements[1].who() == (given_by, reduced)
+        [at_server], [at_client] = (agreement.status() for agreement in (agreements[1], agreements[2]))
+        assert at_server.version == 8 and 0 < at_client.version <= 8, "results that were mixed in"
+        assert at_server.peers and at_client.peers and at_server.digest
+        assert agreements[1].reduced and not agreements[2].reduced
+        least = 6 * BATCHES * 32  # of one result of each the answer may have gone with the server
+
+        def accepted() -> float:
+            return sum(agreement.accepted for agreement in agreements[2:])
+
+        await until(lambda: accepted() >= least, "answers that say what counts", PATIENCE_S)
+        assert accepted() <= 8 * BATCHES * 32
         assert all(agreement.who() in [([given], reduced) for given in given_by] for agreement in agreements[2:])
         for task in agreeing:
             task.cancel()
@@ -404,3 +415,28 @@ async def test_alone_a_trainer_trains_without_end(tmp_path: Path) -> None:
     alone = trunk_of(run)
     await alone.agree(at_once)
     assert await train(alone, 2 * PARTS * BATCHES) == [*range(2 * PARTS * BATCHES)]
+
+
+async def test_alone_a_trainer_ends_when_an_epoch_is_good_enough_and_remembers_it() -> None:
+    run = run_of(kept=None, accuracy=0.8)
+    alone, seen = trunk_of(run), list[torch.Tensor]()
+
+    async def judge() -> float:
+        seen.append(weights(alone))
+        return 0.1 if len(seen) <= PARTS else 0.9
+
+    training = asyncio.create_task(train(alone, 10**9))
+    async with asyncio.timeout(PATIENCE_S):
+        await alone.agree(at_once, judge)
+    assert alone.reached and len(seen) == 2 * PARTS, "an epoch that was too bad, and a good one"
+    assert alone.step == 2 * PARTS * BATCHES and not training.done(), "no batch more"
+    training.cancel()
+    same = trunk_of(DIGITS)
+    for batches in range(0, 2 * PARTS * BATCHES, BATCHES):
+        assert torch.equal(seen[batches // BATCHES], weights(same)), "it was measured while batches changed it"
+        await train(same, BATCHES)
+    assert torch.equal(weights(alone), weights(same))
+    restarted, wants_more = trunk_of(run), trunk_of(run_of(kept=None, accuracy=0.95))
+    for trunk in (restarted, wants_more):
+        trunk.load_state(alone.state())
+    assert restarted.reached and not wants_more.reached

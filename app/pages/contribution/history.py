@@ -102,6 +102,10 @@ KINDS: dict[str, Kind] = {
     "samples": Kind(mark("Samples trained"), (("samples", "", ""),), _count(mark("%Ln sample(s)")), PLAIN),
     "tokens": Kind(mark("Text trained"), (("tokens", "", ""),), data_size, SIZE),
     "calls": Kind(mark("Expert calls served"), (("calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
+    "accepted": Kind(
+        mark("Samples in the common trunk"), (("accepted", "", ""),), _count(mark("%Ln sample(s)")), PLAIN
+    ),
+    "reduced": Kind(mark("Combined for the trunk"), (("reduced", "", ""),), data_size, SIZE, work=False),
     "bytes": Kind(
         mark("Traffic with peers"),
         (("bytes_out", mark("Sent"), "ember_fill"), ("bytes_in", mark("Received"), "peer")),

@@ -7,6 +7,7 @@ from app.language import mark, told, tr, tr_run
 from app.theme import theme
 from app.widgets.basics import StaleCard
 from app.widgets.table import Column, Table, TableModel
+from core.contracts.notices import notice
 from core.contracts.status import RunStatus, Status
 
 ROW, HEAD = 28, 34
@@ -24,10 +25,10 @@ COLUMNS = (
     Column[Shown](mark("Step"), lambda run: number(run.step), lambda run: run.step, True),
     Column[Shown](
         mark("Samples per second"),
-        lambda run: tr("waits") if run.waits else rate(run.samples_per_s),
+        lambda run: tr("waits") if run.waits else tr("goal reached") if run.reached else rate(run.samples_per_s),
         lambda run: run.samples_per_s,
         True,
-        tip=lambda run: told([run.waits]) if run.waits else "",
+        tip=lambda run: told(run.waits) if run.waits else told(notice("run.reached")) if run.reached else "",
     ),
     Column[Shown](
         mark("Accuracy"),

@@ -12,7 +12,7 @@ from app.theme import theme
 from app.widgets.basics import Label, Panel
 from app.widgets.boxes import STRETCH, hbox, vbox
 from app.widgets.buttons import Button
-from app.widgets.fire import FirePanel
+from app.widgets.fire import SAMPLES, FirePanel
 from app.window.pause_button import Pausable, PauseButton
 from app.window.sidebar import STATE_WORD
 from core.contracts.status import State, Status
@@ -96,7 +96,10 @@ class StateCard(Panel):
         self.show_state(status.state, told(status.reason), told(status.until), True, status.start_now, at_goal)
         self._ask(status.cpu or status.gpu)
         self.pause.pausable = Pausable.of(status)
-        self.fire.add(status.time, status.calls_per_s)
+        if status.layers:
+            self.fire.add(status.time, status.calls_per_s)
+        else:  # without experts nobody calls: the work is what is trained
+            self.fire.add(status.time, status.samples_per_s, SAMPLES)
 
     def _ask(self, running: bool) -> None:
         if self.why.text() != (question := tr(WHY[running])):

@@ -9,6 +9,7 @@ from app.language import mark, told, tr
 from app.widgets.basics import Bar, Card, Figure, Figures, Label, set_tone
 from app.widgets.boxes import add, hbox
 from app.widgets.flow_picture import MOST, FlowPicture, Node
+from core.contracts.notices import notice
 from core.contracts.trunk_status import GiverStatus, TrunkStatus
 
 WAYS = {"diloco": "DiLoCo", "dedloc": "DeDLOC", "vc_asgd": "VC-ASGD"}
@@ -20,9 +21,12 @@ BEGUN = mark("The trunk that all go on from has been here for {ago}. Next, train
 
 
 def agreement(status: TrunkStatus) -> str:
-    """How many agree and when they last did; "" where each trainer has its own trunk, or nobody has agreed yet."""
+    """How many agree and when they last did, or that nothing is left to train; "" where each trainer has its own trunk,
+    or nobody has agreed yet."""
     if status.strategy == "local":
         return ""
+    if status.reached:
+        return told(notice("run.reached"))
     way = WAYS.get(status.strategy, status.strategy)
     if status.agreed is None:
         helps = any(one.peer == status.me for one in status.reducers) and status.givers
@@ -43,8 +47,10 @@ class TrunkCard(Card):
         self._bar, self.progress = Bar("peer"), Label("", "cap", "text2", tabular=True)
         self._next = Label(tr("To the next agreement"), "cap", "text2")
         self._sent, self._received = Figure(tr("Sent for the trunk")), Figure(tr("Received for the trunk"))
+        self._accepted, self._reduced = Figure(tr("Samples counted")), Figure(tr("Combined for others"))
+        self._figures = (self._sent, self._received, self._accepted, self._reduced)
         next_row = hbox(self._next, (self._bar, 1), self.progress, spacing=look.M)
-        add(self.body, self.said, self.waits, self.picture, next_row, Figures(self._sent, self._received))
+        add(self.body, self.said, self.waits, self.picture, next_row, Figures(*self._figures))
         self._done, self._stale = 0.0, False
         self.hide()
 
@@ -55,14 +61,17 @@ class TrunkCard(Card):
             return
         way = WAYS.get(status.strategy, status.strategy)
         self.said.setText(agreement(status) or tr(ALONE if status.me is None else NOT_YET, way=way))
-        self.waits.setText(f"{told(status.waits)}." if status.waits else "")
-        self.waits.setVisible(status.waits is not None)
+        waits = "" if status.waits is None or status.ends is None else f"{told(status.waits)}. {told(status.ends)}"
+        self.waits.setText("" if status.reached else waits)
+        self.waits.setVisible(bool(self.waits.text()))
         self.picture.setVisible(bool(status.givers and status.reducers))
         self.picture.set_nodes(_givers(status), _reducers(status), _in_words(status))
         self._show_progress(status)
         self._sent.set(data_size(status.sent))
         self._received.set(data_size(status.received))
-        for figure in (self._sent, self._received):
+        self._accepted.set(number(status.done.accepted))
+        self._reduced.set(data_size(status.done.reduced))
+        for figure in self._figures:
             figure.setVisible(status.me is not None)
 
     def set_stale(self, stale: bool) -> None:
@@ -70,7 +79,7 @@ class TrunkCard(Card):
         self._stale = stale
         self.picture.set_stale(stale)
         self._show_bar()
-        for label in (self.said, self._sent.value, self._received.value):
+        for label in (self.said, *(figure.value for figure in self._figures)):
             set_tone(label, "text3" if stale else "text")
 
     def _show_progress(self, status: TrunkStatus) -> None:

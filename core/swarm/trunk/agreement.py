@@ -6,11 +6,11 @@ backbone peers too. A module is loaded only for a run that names it: a worker wi
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable
 from importlib import import_module
 from pathlib import Path
 from typing import Self
 
+from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice
 from core.contracts.pipe import AGREE
@@ -30,6 +30,11 @@ class Agreement(ABC):
 
     reached = False
     """Whether what is agreed is as good as the manifest wants, as far as this PC knows."""
+    reduced = 0
+    """Bytes that other trainers gave and this PC combined, since the start."""
+    accepted = 0.0
+    """Samples of the trainer here that are in what is agreed, since the start; those of a part of the trunk in its
+    share."""
 
     @abstractmethod
     def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
@@ -40,6 +45,8 @@ class Agreement(ABC):
             members: the peers of the run, and through what they find each other.
             folder: the run's own, for what outlives this process.
         """
+        self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, DATA[manifest.data].ends(manifest.model))
+        """Of the trunk."""
 
     @abstractmethod
     async def __aenter__(self) -> Self:
@@ -94,9 +101,13 @@ class Agreement(ABC):
             calls: to compute.
         """
 
-        def agree(offer: Offer, payload: Payload, call: Incoming) -> Awaitable[tuple[Agreed, Payload]]:
+        async def agree(offer: Offer, payload: Payload, call: Incoming) -> tuple[Agreed, Payload]:
             pieces = [payload] if isinstance(payload, bytes | bytearray | memoryview) else payload
-            return self.agree(offer, b"".join(pieces), call.deadline)
+            offered = b"".join(pieces)
+            agreed, answer = await self.agree(offer, offered, call.deadline)
+            if agreed.counted:
+                self.accepted += offer.samples * len(offered) / (4 * self._numbers)
+            return agreed, answer
 
         calls.register_carrier(AGREE, agree)
 

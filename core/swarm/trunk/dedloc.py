@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from core.averaging.codecs import Numbers
-from core.contracts.errors import CallRefused, CallTimeout, ProtocolError, RoundVoid
+from core.contracts.errors import CallRefused, CallTimeout, NetworkError, ProtocolError, RoundVoid
 from core.contracts.kinds import DATA, MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
@@ -67,10 +67,10 @@ class DeDLOC(Agreement):
     """What this PC does for the steps of one run's trainers."""
 
     def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
+        super().__init__(manifest, members, folder)
         rules = manifest.trunk
         assert isinstance(rules, Dedloc)
-        self._target, self._node = rules.target_samples, members.node
-        self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, DATA[manifest.data].ends(manifest.model))
+        self._target, self._delayed, self._node = rules.target_samples, rules.delayed, members.node
         run_id = manifest.run_id
         self._standings = Standings(run_id, members, self._decide)
         self._calls: Calls | None = None
@@ -95,6 +95,10 @@ class DeDLOC(Agreement):
         """Of it."""
         self._helped = -1
         """The last step that was reduced for others."""
+        self._offered = -1
+        """The step that the trainer here has an offer for on its way; -1: none."""
+        self._failed: tuple[int, Notice] | None = None
+        """How many rounds of that step came to nothing, and why the last one did."""
         self._asking = asyncio.Lock()
         self._tending = Recurring("gathering", self._tend, lambda: TICK_S)
         self._helping = Recurring("reducing", self._help, lambda: TICK_S)
@@ -140,12 +144,17 @@ class DeDLOC(Agreement):
         return ProgressStatus(min(self._together(self._gathered), self._target), self._target, "samples")
 
     def waits(self) -> Notice | None:
-        """A trainer that has told how much it has for a step gathers no more for it once all together have enough."""
+        """A trainer that has told how much it has for a step gathers no more for it once all together have enough; and
+        nothing for the next one while its offer is on its way, unless steps are delayed."""
         mine, rest = self._gathered, self._rests_until - time.monotonic()
         if self._is_at_work and self._rests:
             return notice("trunk.waits_line", n=max(1, math.ceil(rest / 60)))
-        if not self._is_at_work or mine is None or mine.version >= self._enough:
+        if not self._is_at_work or mine is None:
             return None
+        if mine.version >= self._enough and (self._delayed or mine.version != self._offered + 1):
+            return None
+        if self._failed:
+            return notice("trunk.waits_again", n=self._failed[0], why=self._failed[1])
         others = self._standings.voters(mine.version)
         return notice("trunk.waits_round", n=len(others)) if others else None
 
@@ -209,6 +218,7 @@ class DeDLOC(Agreement):
                 group = await self._group(step, sends=False)
                 if group is not None:
                     result = await self._rounds.average(group, None, 0)
+                    self.reduced += result.reduced
                     self._helped, self._who = step, figures.of_group(group, result.counted)
                     log.info("Reduced for step %d of %d others.", step, len(group.members) - 1)
 
@@ -250,6 +260,17 @@ class DeDLOC(Agreement):
     # --- what the trainer here offers
 
     async def agree(self, offer: Offer, payload: bytes, deadline: float) -> tuple[Agreed, Payload]:
+        if offer.version != self._offered:
+            self._offered, self._failed = offer.version, None
+        try:
+            answer = await self._agree(offer, payload)
+        except NetworkError as error:
+            self._failed = (self._failed[0] if self._failed else 0) + 1, error.notice
+            raise
+        self._offered, self._failed = -1, None
+        return answer
+
+    async def _agree(self, offer: Offer, payload: bytes) -> tuple[Agreed, Payload]:
         if len(payload) != (4 * self._numbers if offer.samples else 0):
             raise ProtocolError(f"{len(payload)} bytes were offered for a trunk of {self._numbers} numbers.")
         gathered = self._gathered or Gathered(offer.version, 0)
@@ -318,8 +339,9 @@ class DeDLOC(Agreement):
             if group is not None:  # the others may count otherwise
                 with contextlib.suppress(RoundVoid):
                     await self._rounds.average(group, vector, samples, limit_s=0.0)
-            raise CallTimeout(f"Too few of {trainers} trainers came to the round of step {offer.version}.")
+            raise CallTimeout(notice("trunk.too_few", n=trainers, step=offer.version))
         result = await self._rounds.average(group, vector, samples)
+        self.reduced += result.reduced
         self._settled, self._alone = True, False
         self._who = figures.of_group(group, result.counted)
         if result.vector is not None:

@@ -69,6 +69,7 @@ class DiLoCo(Agreement):
     """What this PC does for the fragments of one run: it follows those that its trainer works on, and syncs some."""
 
     def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
+        super().__init__(manifest, members, folder)
         assert isinstance(manifest.trunk, Diloco)
         self._rules, self._members, self._node = manifest.trunk, members, members.node
         run_id = manifest.run_id
@@ -302,6 +303,8 @@ class DiLoCo(Agreement):
             return FragmentAnswer(0, False, "none"), b""
         if offer.kind == "difference":
             counted = await syncer.offer(peer, offer.version, offer.samples, payload)
+            if counted and peer != self._node.peer:
+                self.reduced += len(payload)
             self._heard[part] = time.time()
         else:
             syncer.expect(peer)

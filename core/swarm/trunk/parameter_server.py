@@ -104,9 +104,9 @@ class ParameterServer:
         busy = len({each.client for each in work.open if each.client is not None})
         if given is None:
             again_s = STOPPED_S if stopped else AGAIN_S
-            return Agreed(0, 0, work.samples, busy, counted, again_s, stopped), current
+            return Agreed(0, 0, work.samples, busy, counted, again_s, stopped, work.done), current
         number = (given.epoch - 1) * self._rules.parts + given.part
-        return Agreed(given.part, number, work.samples, busy, counted), current
+        return Agreed(given.part, number, work.samples, busy, counted, mixed=work.done), current
 
     def lost(self) -> int:
         """Arrivals that servers wrote over each other so far; 0 with strong consistency."""

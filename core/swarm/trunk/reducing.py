@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from core.averaging.codecs import Numbers, decode, encode
 from core.averaging.mean import mean_of, squared_norm
 from core.contracts.errors import ProtocolError, RemoteFault
-from core.contracts.expert_calls import Codec
+from core.contracts.expert_calls import Codec, encoded_size
 from core.contracts.trunk_rounds import Averaged, Chunk
 from core.net.rpc import Payload
 
@@ -112,6 +112,8 @@ class Reducing:
         self._closed = False
         self.counted: dict[int, int] = {}
         """Samples of the other members that are in a mean."""
+        self.size = 0
+        """Bytes of their chunks that were averaged."""
         self.answers: dict[int, Answer] = {}
         self.complete = asyncio.Event()
         now = asyncio.get_running_loop().time()
@@ -212,8 +214,9 @@ class Reducing:
             return
         came = self._delivered.pop(number, {})
         senders, parts = list(came), list(came.values())
+        start, stop = self._chunks[number]
+        self.size += len(senders) * encoded_size(self._codec, stop - start)
         if self._own is not None:
-            start, stop = self._chunks[number]
             parts.append(self._own._replace(vector=self._own.vector[start:stop]))
         if not parts:
             return  # all senders are gone: it is done again by others, or by nobody

@@ -69,6 +69,8 @@ class Result(NamedTuple):
     """Likewise."""
     counted: Mapping[PeerId, int]
     """Samples of each whose vector is in the parts that this member reduced; empty: it reduced none."""
+    reduced: int
+    """Bytes of the others' vectors in them."""
 
 
 class Pass:
@@ -206,7 +208,8 @@ class Round:
                     raise RoundVoid("The others went on without this peer, which did not get all of the result.")
             least = Averaged(min(least.samples, pass_.least.samples), min(least.peers, pass_.least.peers))
             if not verdict.lost:
-                return Result(self.out, least.samples, least.peers, self._counted())
+                reduced = sum(each.reducing.size for each in self._passes.values())
+                return Result(self.out, least.samples, least.peers, self._counted(), reduced)
             if self.here not in verdict.alive:
                 raise RoundVoid("The others went on without this peer, which was late.")
             again = pieces_again(self.group, pass_.pieces, verdict)

@@ -15,7 +15,7 @@ import numpy as np
 
 from core.averaging.packing import NOISE, pack, unpack
 from core.contracts.errors import CallRefused, DataFolderError, NetworkError, ProtocolError, RemoteFault
-from core.contracts.kinds import DATA, MODELS
+from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.notices import Notice, notice
@@ -52,10 +52,10 @@ class ParameterServers(Agreement):
     """The servers of a run, of which this peer may be one."""
 
     def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
+        super().__init__(manifest, members, folder)
         rules = manifest.trunk
         assert isinstance(rules, VcAsgd)
         self._rules, self._members, self._run_id, self._folder = rules, members, manifest.run_id, folder
-        self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, DATA[manifest.data].ends(manifest.model))
         rate, steps = manifest.training.trunk_rate, rules.batches
         self._reach = STEP * rate * steps * math.sqrt(self._numbers)
         self._most_samples = steps * manifest.training.batch * MODELS[manifest.model.kind].rows(manifest.model)
@@ -107,7 +107,7 @@ class ParameterServers(Agreement):
         return [GiverStatus(peer, samples, 1.0) for peer, samples in given], [ReducerStatus(server, 1.0)]
 
     def waits(self) -> Notice | None:
-        if self._asks:
+        if self._asks >= self._rules.at_once:
             return notice("trunk.waits_server")
         return notice("trunk.waits_work") if time.monotonic() < self._again else None
 
@@ -129,11 +129,15 @@ class ParameterServers(Agreement):
         self.reached = agreed.reached
         self._note(self._members.me, offer, agreed)
         if answer:
-            digest = await self._aside(lambda: hashlib.sha256(answer).hexdigest()[:32])
-            self._known = PartStatus(
-                0, agreed.version, digest, agreed.samples, agreed.peers, time.time(), server, self._numbers
-            )
+            self._known = await self._aside(lambda: self._part(server, agreed, answer))
         return agreed, answer
+
+    def _part(self, server: str, agreed: Agreed, answer: bytes) -> PartStatus:
+        """What a server answered, as it is told. The trainers of which results are in it are not told apart from those
+        that have work now."""
+        digest = hashlib.sha256(answer).hexdigest()[:32]
+        trainers = max(1, agreed.peers) if agreed.mixed else 0
+        return PartStatus(0, agreed.mixed, digest, agreed.samples, trainers, time.time(), server, self._numbers)
 
     async def _ask(self, offer: Offer, payload: bytes, deadline: float) -> tuple[str, Agreed, bytes]:
         """The first server that answers, and its answer."""
@@ -176,15 +180,17 @@ class ParameterServers(Agreement):
             raise CallRefused("This peer is not the run's parameter server. Ask another one.")
         peer, node, far = peer_text(context.peer), self._members.node, list[float]()
 
-        def serve() -> tuple[Agreed, bytes]:
+        def serve() -> tuple[Agreed, bytes, PartStatus | None]:
             given = self._unpacked(payload) if payload else b""
             agreed, answer = self._serve(peer, offer, given, far.append)
-            if self._lease and answer and (copy := self._server().copy()):
-                return agreed, dump(copy)
-            return agreed, pack(np.frombuffer(answer, "<f4")) if answer else b""
+            if not answer:
+                return agreed, b"", None
+            copy = self._server().copy() if self._lease else None
+            packed = dump(copy) if copy else pack(np.frombuffer(answer, "<f4"))
+            return agreed, packed, self._part(self._members.me, agreed, answer)
 
         try:
-            agreed, packed = await self._at_the_store(serve)
+            agreed, packed, part = await self._at_the_store(serve)
         except ProtocolError as error:
             log.warning("Peer %s offered what no network learns with: %s", peer[:8], error)
             node.strike(context.peer, HOSTILE_POINTS)
@@ -192,8 +198,10 @@ class ParameterServers(Agreement):
         for times in far:
             log.warning("Peer %s offered parameters %.0f times as far away as others.", peer[:8], times)
             node.strike(context.peer, FAR_POINTS)
-        self.reached = agreed.reached
+        self.reached, self._known = agreed.reached, part or self._known
         self._note(peer, offer, agreed)
+        if offer.samples and agreed.counted:
+            self.reduced += len(payload)
         return agreed, packed
 
     def _note(self, trainer: str, offer: Offer, agreed: Agreed) -> None:

@@ -7,6 +7,7 @@ the manifest says how accurate the model must be, it measures the servers' param
 
 import asyncio
 import logging
+import statistics
 
 import msgspec
 import torch
@@ -16,24 +17,30 @@ from core.contracts.errors import HearthError, ProtocolError
 from core.contracts.manifest import Manifest
 from core.contracts.trunk import Agreed, Offer, VcAsgd
 from core.pipe.calls import Calls
+from core.runtime.adam import check_state
 from core.training.trunk.exchange import agree
 from core.training.trunk.local import Local
-from core.training.trunk.strategy import Judge, Run
+from core.training.trunk.strategy import AGREED, Judge, Run
 
 log = logging.getLogger(__name__)
 
+BEST = f"{AGREED}best"
+"""In a checkpoint."""
 RETRY_S = 5.0
 """After no server could be asked."""
 
 
 class Subtasks(Local):
-    """Steps of this trainer's own, subtask by subtask; alone, without end."""
+    """Steps of this trainer's own, subtask by subtask; alone, until the accuracy is good enough, if the manifest wants
+    one."""
 
     def __init__(self, network: nn.Module, manifest: Manifest, calls: Calls | None) -> None:
         super().__init__(network, manifest, calls)
         assert isinstance(manifest.trunk, VcAsgd)
         self._calls, self._batches, self._wanted = calls, manifest.trunk.batches, manifest.trunk.accuracy
-        self._at_once = manifest.trunk.at_once
+        self._at_once, self._parts = manifest.trunk.at_once, manifest.trunk.parts
+        self._best = 0.0
+        """What the best epoch counts for that was trained alone."""
         self._size = sum(parameter.numel() for parameter in self.parameters)
         self._holding: set[int] = set()
         """Versions of the subtasks that are here."""
@@ -46,7 +53,7 @@ class Subtasks(Local):
         self._more, self._done = asyncio.Event(), asyncio.Event()
 
     async def next_batch(self) -> int:
-        if self._calls is None:
+        if self._calls is None and self._wanted is None:
             return await super().next_batch()
         while not self._left:
             self._more.clear()
@@ -70,10 +77,32 @@ class Subtasks(Local):
 
     async def agree(self, run: Run, judge: Judge | None = None) -> None:
         if self._calls is None:
+            if self._wanted is not None:
+                await self._work_alone(self._wanted, judge)
             return
         async with asyncio.TaskGroup() as group:
             for place in range(self._at_once):
                 group.create_task(self._work(self._calls, run, judge), name=f"subtasks {place}")
+
+    async def _work_alone(self, wanted: float, judge: Judge | None) -> None:
+        """Subtask after subtask, measured as for servers: until mean and median of an epoch are good enough."""
+        while not self.reached:
+            accuracies = []
+            for _ in range(self._parts):
+                if judge and (accuracy := await judge()) is not None:
+                    accuracies.append(accuracy)
+                first, self._begun = self._begun, self._begun + self._batches
+                await self._train_on(first)
+            if accuracies:
+                self._best = max(self._best, min(statistics.mean(accuracies), statistics.median(accuracies)))
+            self.reached = self._best >= wanted
+
+    async def _train_on(self, first: int) -> None:
+        """The batches of a subtask, from the `first` on."""
+        self._done.clear()
+        self._left = [*range(first, first + self._batches)][::-1]
+        self._more.set()
+        await self._done.wait()
 
     async def _work(self, calls: Calls, run: Run, judge: Judge | None) -> None:
         """One subtask after the other; it is trained on while no other is."""
@@ -100,10 +129,7 @@ class Subtasks(Local):
                 offer, numbers, mine = Offer(0, 0, 0), None, set()
                 if not agreed.again_s:
                     mine = {agreed.version}
-                    first = agreed.version * self._batches
-                    self._left = [*range(first, first + self._batches)][::-1]
-                    self._more.set()
-                    await self._done.wait()
+                    await self._train_on(agreed.version * self._batches)
                     numbers = await run(self._weights) if self._trained else None
                     offer = Offer(agreed.part, agreed.version, self._trained, accuracy=accuracy)
             await asyncio.sleep(agreed.again_s)
@@ -129,7 +155,17 @@ class Subtasks(Local):
             parameter.copy_(part)
         self._adam.samples = max(self._adam.samples, agreed.samples)
         self._trained = 0
-        self._done.clear()
+
+    def state(self) -> dict[str, Tensor]:
+        return super().state() | ({BEST: torch.tensor(self._best)} if self._best else {})
+
+    def load_state(self, state: dict[str, Tensor]) -> None:
+        best = state.get(BEST, torch.tensor(0.0))
+        check_state({BEST: best}, {BEST: torch.tensor(0.0)})
+        super().load_state(state)
+        if self._calls is None and self._wanted is not None:  # others are asked how good it is
+            self._best = float(best)
+            self.reached = self._best >= self._wanted
 
 
 STRATEGY = Subtasks
