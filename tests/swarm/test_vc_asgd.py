@@ -165,7 +165,7 @@ def test_two_workers_share_the_work_and_the_server_goes_on_after_a_restart(tmp_p
 
         def is_kept() -> bool:
             kept = again.ask("totals", {}, Totals).all.amounts
-            return kept.accepted >= done.accepted and kept.reduced >= done.reduced
+            return bool(kept.accepted >= done.accepted and kept.reduced >= done.reduced)
 
         wait_until(is_kept, "the same in the ledger", PATIENCE_S)
         told = again.ask("totals", {}, Totals).all
