@@ -322,6 +322,9 @@ GIVE_TRUNK = Carrier("give_trunk", NOTHING, Agreed)
 ENOUGH = Tell("enough", Whole)
 """All trainers together have gathered enough for the step on this version of the trunk, or have taken it already: it is
 time to offer what there is. Said again whenever compute tells of having `Gathered` for such a version."""
+COMPANY = Tell("company", bool)
+"""Whether there are other trainers, so that steps are taken with them. Said when compute tells that it has `Gathered`
+and takes it otherwise."""
 QUIT = Tell("quit", NOTHING, urgent=True)
 """Save a checkpoint and end."""
 

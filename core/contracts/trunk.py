@@ -68,6 +68,9 @@ class Dedloc(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
     target_samples: Annotated[int, msgspec.Meta(ge=1, le=10**9)]
     """In the batch of all trainers together."""
+    alone_samples: Annotated[int, msgspec.Meta(ge=1, le=10**9)] | None = None
+    """In that of a trainer while it knows of no other: it takes steps by itself and waits for nothing; 1: a step for
+    each batch. None: as many as of all together."""
     delayed: bool = False
     """Whether the next batch is gathered while the gradients of one are averaged. Nobody waits then, but gradients are
     a step behind, and trainers whose own batches are large against the target gather more than it asks for."""
@@ -166,3 +169,5 @@ class Gathered(msgspec.Struct, frozen=True, array_like=True):
     """That it has gathered for that; batches on their way are counted in, so that all stop in time."""
     trained: Whole = 0
     """Samples in its trunk, in all steps so far."""
+    alone: bool = False
+    """Whether it takes steps by itself, as it knows of no other trainer."""

@@ -9,7 +9,7 @@ from core.contracts.net import PeerAddress
 from core.contracts.trunk import Line, Whole, check_possible
 
 MEMBERS = 64
-"""Of one group: above the size at which a round still pays among volunteers (DeDLOC, appendix C)."""
+"""Of one group: more than took part in any of the paper's rounds (DeDLOC)."""
 NUMBERS = 1 << 31
 """Of one vector: a trunk of two thousand million parameters."""
 CHUNK: dict[Codec, int] = {"fp32": 1 << 15, "fp16": 1 << 16, "int8": 1 << 17}

@@ -10,9 +10,9 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from core.averaging.group_size import group_size
 from core.averaging.plan import Links, Member, Plan, plan
 from tests.bench.anchor import milliseconds
+from tests.bench.group_size import group_size
 from tests.bench.transfers import Averaging, seconds
 
 PEERS = (8, 16, 64, 256, 1024)

@@ -1,4 +1,5 @@
-"""Real workers gather one batch and take the same steps; one is killed and comes back, another is frozen."""
+"""Real workers gather one batch and take the same steps; one is killed and comes back, another is frozen. Who is alone
+trains by itself."""
 
 import signal
 from contextlib import ExitStack
@@ -38,9 +39,11 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
         backbone = start("backbone", "backbone")
         known += ["--bootstrap", hearth(backbone.folder, "address").stdout.strip()]
         first = start("first")
+        by_itself = first.until(lambda status: status.step > 20, "steps of one alone").step
+        assert not first.ask("trunk", {}, TrunkStatus).parts
         start("second")
         third = start("third")
-        met = swarm.together("first", "second", "third", after=2)
+        met = swarm.joined("first", "second", "third", after=by_itself)
         swarm.all_take_part()
         assert "trainers agree by dedloc" in hearth(first.folder, "trunk").stdout
         log = backbone.folder / "logs" / "hearth.log"
@@ -54,6 +57,7 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
         met = swarm.together("first", "second", after=met + 2)
         assert lost(*logs[:2]) <= 1
         start("third")
+        met = swarm.joined("first", "second", "third", after=met)
         met = swarm.together("first", "second", "third", after=met + 1)
         swarm.all_take_part()
 
@@ -75,3 +79,9 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
         swarm.together("first", "second", "third", after=met + 1)
         swarm.all_take_part()
         assert waking.taken_over() <= 2, f"it fell behind again and again: {waking.new()}"
+
+        for name in ("second", "third"):
+            trainers[name].close()
+        wait_until(lambda: not first.ask("trunk", {}, TrunkStatus).parts, "steps without others again", PATIENCE_S)
+        now = first.status().step
+        first.until(lambda status: status.step > now + 20, "steps of one alone", PATIENCE_S)

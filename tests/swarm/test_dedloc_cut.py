@@ -25,7 +25,7 @@ def test_one_that_is_cut_off_costs_the_others_a_round_at_most_and_is_in_step_whe
             for name in NAMES
         }
         trunks.ask = {name: trainer.trunk for name, trainer in trainers.items()}
-        trunks.together(*NAMES, after=2)
+        trunks.joined(*NAMES, after=2)
         trunks.all_take_part()
 
         logs = {name: Log(trainer.folder) for name, trainer in trainers.items()}

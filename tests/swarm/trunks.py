@@ -17,7 +17,7 @@ def manifest(folder: Path) -> str:
     """The path of one whose trainers take short steps together."""
     document = json.loads(files("resources").joinpath("runs", "digits.json").read_bytes())
     document["training"] |= {"batch": 16, "in_flight": 2, "evaluate_every": 1000}
-    document["trunk"] = {"strategy": "dedloc", "target_samples": 256}
+    document["trunk"] = {"strategy": "dedloc", "target_samples": 256, "alone_samples": 1}
     path = folder / "digits.json"
     path.write_text(json.dumps(document))
     return str(path)

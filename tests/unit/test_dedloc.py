@@ -12,11 +12,12 @@ from torch import Tensor, nn
 from core.contracts import manifest as manifests
 from core.contracts.errors import CallTimeout, CheckpointError, ComputeError, NetworkError, RoundVoid
 from core.contracts.manifest import Manifest
-from core.contracts.pipe import AGREE, ENOUGH, GATHERED
-from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer
+from core.contracts.pipe import AGREE, COMPANY, ENOUGH, GATHERED, REACHED
+from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
 from core.pipe.calls import Calls
 from core.runtime.adam import BETAS, EPSILON, Adam
 from core.training.trunk import dedloc
+from core.training.trunk.local import Local
 from core.training.trunk.strategy import TrunkStrategy
 from tests.bench import virtual_time
 from tests.bench.exchanges import JoinedSums
@@ -204,16 +205,19 @@ def test_a_newcomer_goes_on_with_parameters_and_moments_of_another_and_nobody_wa
 class Worker:
     """What answers a strategy, as each test says."""
 
-    def __init__(self, delayed: bool = False) -> None:
+    def __init__(self, delayed: bool = False, alone_samples: int | None = None) -> None:
         self.calls, compute = Calls(), Calls()
         self.told: list[Gathered] = []
+        self.reached: list[Reached] = []
         self.offers: list[tuple[Offer, bytes]] = []
         self.answers: asyncio.Queue[Agreed | Exception] = asyncio.Queue()
         self.calls.listen(GATHERED, self.told.append)
+        self.calls.listen(REACHED, self.reached.append)
         self.calls.register_carrier(AGREE, self._agree)
         join(self.calls, compute)
         self.module = network()
-        self.strategy = dedloc.STRATEGY(self.module, rules(target_samples=ROWS, delayed=delayed), compute)
+        manifest = rules(target_samples=ROWS, delayed=delayed, alone_samples=alone_samples)
+        self.strategy = dedloc.STRATEGY(self.module, manifest, compute)
 
     async def _agree(self, offer: Offer, payload: Any, call: Any) -> tuple[Agreed, bytes]:
         data = bytes(payload) if isinstance(payload, bytes | bytearray) else b"".join(payload)
@@ -291,6 +295,74 @@ def test_who_is_behind_waits_for_the_trunk_of_the_others_and_goes_on_with_them(d
     assert Gathered(7, 0, 7 * ROWS) in worker.told
 
 
+def test_who_knows_of_no_other_takes_the_steps_of_local_and_tells_of_itself_seldom() -> None:
+    """Bit for bit, and waits for nothing; with others there its steps are those of all, until they have gone."""
+
+    async def main() -> tuple[Worker, Tensor, int]:
+        worker = Worker(alone_samples=1)
+        task = asyncio.create_task(worker.strategy.agree(run))
+        alike = network()
+        local = Local(alike, rules(target_samples=1), None)
+        for number in range(100):
+            worker.strategy.contribute(number, gradients(worker.module, batch(number)), ROWS)
+            local.contribute(number, gradients(alike, batch(number)), ROWS)
+            await asyncio.sleep(0.01)
+        assert torch.equal(weights(worker.module), weights(alike)) and worker.strategy.step == 100 and not worker.offers
+        told = len(worker.told)
+
+        worker.calls.tell(COMPANY, True)
+        await asyncio.sleep(1)
+        assert worker.told[-1] == Gathered(100, 0, 100 * ROWS) and [each.version for each in worker.reached] == [100]
+        for _ in range(3):
+            worker.contribute()
+        await asyncio.sleep(1)
+        assert worker.strategy.step == 100 and worker.told[-1].samples == 3 * ROWS, "it went on alone"
+        worker.calls.tell(ENOUGH, 100)
+        worker.answers.put_nowait(Agreed(0, 101, 106 * ROWS, 2))
+        await asyncio.sleep(1)
+        assert worker.strategy.step == 101 and worker.offers[0][0] == Offer(0, 100, 3 * ROWS)
+
+        worker.calls.tell(COMPANY, False)
+        await asyncio.sleep(1)
+        worker.contribute()
+        worker.contribute()
+        await asyncio.sleep(1)
+        task.cancel()
+        return worker, weights(alike), told
+
+    worker, _, told = virtual_time.run(main())
+    assert worker.strategy.step == 103 and worker.told[-1].alone and len(worker.offers) == 1
+    assert told <= 3, "a busy trainer would wake the worker all the time"
+
+
+@pytest.mark.parametrize("delayed", [False, True])
+def test_what_travels_when_the_others_go_is_applied_before_steps_of_its_own(delayed: bool) -> None:
+    async def main() -> Worker:
+        worker = Worker(delayed, alone_samples=1)
+        task = asyncio.create_task(worker.strategy.agree(run))
+        await asyncio.sleep(1)
+        worker.calls.tell(COMPANY, True)
+        await asyncio.sleep(1)
+        worker.contribute()
+        worker.calls.tell(ENOUGH, 0)
+        await asyncio.sleep(1)
+        worker.calls.tell(COMPANY, False)
+        await asyncio.sleep(1)
+        assert len(worker.offers) == 1
+        if delayed:
+            worker.contribute()
+        assert worker.strategy.step == 0, "a step on what is out of date by the time the mean comes"
+        worker.answers.put_nowait(Agreed(0, 1, ROWS, 1))
+        await asyncio.sleep(1)
+        worker.contribute()
+        await asyncio.sleep(1)
+        task.cancel()
+        return worker
+
+    worker = virtual_time.run(main())
+    assert worker.strategy.step == 2 and worker.strategy.samples == (3 if delayed else 2) * ROWS
+
+
 def test_what_is_not_finite_is_not_added_and_a_state_that_does_not_fit_is_refused() -> None:
     module = network()
     strategy = dedloc.STRATEGY(module, rules(target_samples=2 * ROWS), None)
@@ -315,3 +387,13 @@ async def test_a_restart_goes_on_with_the_batches_that_follow() -> None:
     restarted = dedloc.STRATEGY(network(), rules(target_samples=ROWS), None)
     restarted.load_state(strategy.state())
     assert await restarted.next_batch() == 3
+
+
+def test_a_trunk_of_local_is_gone_on_from_with_the_batches_that_follow() -> None:
+    before = Local(network(), rules(target_samples=1), None)
+    for number in range(3):
+        before.contribute(number, torch.ones(len(weights(network()))), ROWS)
+    after = dedloc.STRATEGY(network(), rules(target_samples=ROWS, alone_samples=1), None)
+    after.load_state(before.state())
+    assert (after.step, after.samples) == (3, 3 * ROWS)
+    assert asyncio.run(after.next_batch()) == 3

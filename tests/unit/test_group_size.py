@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.averaging.group_size import attempts, group_size, smallest_size
+from tests.bench.group_size import attempts, group_size, smallest_size
 
 RATES = st.lists(st.floats(0, 1), min_size=2, max_size=200)
 

@@ -23,10 +23,10 @@ import numpy as np
 
 from core.averaging.codecs import Numbers
 from core.contracts.errors import CallRefused, CallTimeout, NetworkError, ProtocolError, RoundVoid
-from core.contracts.kinds import DATA, MODELS
+from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
-from core.contracts.pipe import ENOUGH, GATHERED, GIVE_TRUNK, REACHED
+from core.contracts.pipe import COMPANY, ENOUGH, GATHERED, GIVE_TRUNK, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import MEANS, MEMBERS, TRUNKS, Group, Standing, Vector
 from core.contracts.trunk_status import PartStatus, ProgressStatus
@@ -71,12 +71,16 @@ class DeDLOC(Agreement):
         rules = manifest.trunk
         assert isinstance(rules, Dedloc)
         self._target, self._delayed, self._node = rules.target_samples, rules.delayed, members.node
+        self._goes_alone = rules.alone_samples is not None
+        """Whether a trainer here without others takes steps by itself."""
         run_id = manifest.run_id
         self._standings = Standings(run_id, members, self._decide)
         self._calls: Calls | None = None
         self._gathered: Gathered | None = None
         """By the trainer here; None: there is none."""
         self._heard = 0.0
+        self._met = -math.inf
+        """When another trainer was seen last."""
         self._enough = 0
         """Steps for which there is enough."""
         self._means = Newest[int, Taken](MEANS)
@@ -139,7 +143,7 @@ class DeDLOC(Agreement):
         return self._who
 
     def progress(self, step: int) -> ProgressStatus | None:
-        if not self._is_at_work or self._gathered is None:
+        if not self._is_at_work or self._gathered is None or self._gathered.alone:
             return None
         return ProgressStatus(min(self._together(self._gathered), self._target), self._target, "samples")
 
@@ -169,6 +173,10 @@ class DeDLOC(Agreement):
 
     def _note(self, gathered: Gathered) -> None:
         before, now = self._gathered, time.monotonic()
+        if before is not None and before.alone and gathered.version > before.version:  # by steps of its own
+            self._alone, self._agreed, self._who = True, None, NOBODY
+            self._trunks.clear()
+            self._means.clear()
         if now - self._heard > EXPIRY_S:  # the others may be far ahead
             self._settled = False
         self._heard = now
@@ -201,6 +209,8 @@ class DeDLOC(Agreement):
             if self._is_at_work and self._gathered is not None:
                 self._standings.tell(self._standing(self._gathered))
             await self._standings.look()
+            if self._standings.trainers:
+                self._met = time.monotonic()
             self._decide()
 
     async def _help(self) -> None:
@@ -241,9 +251,14 @@ class DeDLOC(Agreement):
         return Standing(gathered.version, gathered.samples, self._enough, means, trunks, self._settled)
 
     def _decide(self) -> None:
-        """Tell compute if there is enough for the step that it gathers for."""
+        """Tell compute if others have come or gone, or if there is enough for the step that it gathers for."""
         mine = self._gathered
         if mine is None or self._calls is None:
+            return
+        others = time.monotonic() - self._met < EXPIRY_S  # a moment without is none: it costs everybody a trunk
+        if self._goes_alone and mine.alone == others:
+            self._calls.tell(COMPANY, others)
+        if mine.alone:
             return
         if self._together(mine) >= self._target:
             self._enough = max(self._enough, mine.version + 1)

@@ -7,6 +7,10 @@ lower rank goes there, and sends its own callers after it.
 
 The group says what each member can do. Each looks whether that is what it has told of itself, and comes to the shares
 by the same program: it refuses a group with others, and is in groups of equal shares for a while.
+
+All average in one group, not in several small ones round after round (DeDLOC, appendix C). Those pay where a member
+that fails spoils its group's round. Here what it spoils is reduced again within the round, and only the end of the one
+who gathered voids it: that is as likely in a small group, so that two rounds would always take longer than one.
 """
 
 import asyncio

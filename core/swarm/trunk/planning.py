@@ -18,8 +18,9 @@ from core.swarm.trunk.matchmaking import Wish, equal_shares
 FEWEST = 3
 """Members that have something to plan: of two each sends and gets a whole vector, however it is divided."""
 PLENTY = 1 << 62
-"""A batch that is longer in coming than any mean, so that the plan leaves out nobody's gradients: a line was seen to be
-so fast at least, and nobody's work is dropped because it had little to send so far."""
+"""A batch that is longer in coming than any mean, so that the plan leaves out nobody's gradients (every c_i is 1): a
+line was seen to be so fast at least, and nobody's work is dropped because it had little to send so far. How fast each
+one computes (s_i) decides nothing then: when a group meets its batch is gathered, the paper plans for those to come."""
 
 
 async def wish_of(node: RpcNode, step: int, numbers: int, members: int, *, sends: bool) -> Wish:

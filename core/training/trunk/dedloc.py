@@ -5,10 +5,14 @@ on their way included. These come to their end, the sum is offered, and the mean
 updates (section 3.2) the next sum is gathered while that one travels, and the mean is applied when that is gathered,
 too: what is applied was computed with the trunk of exactly one step before. Who counts samples and who averages what is
 the worker's matter. Who fell behind is answered with all of another's trunk instead of a mean.
+
+Where the manifest says of how many samples, a trainer that knows of no other takes steps by itself: nothing ends, and
+nothing travels. As soon as there is another one its steps are those of all.
 """
 
 import asyncio
 import logging
+import math
 
 import torch
 from torch import Tensor, nn
@@ -18,7 +22,7 @@ from core.contracts import trunk
 from core.contracts.errors import ComputeError, NetworkError
 from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
-from core.contracts.pipe import ENOUGH, GATHERED, GIVE_TRUNK, REACHED
+from core.contracts.pipe import COMPANY, ENOUGH, GATHERED, GIVE_TRUNK, REACHED
 from core.contracts.trunk import Agreed, Gathered, Offer, Reached
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
@@ -33,6 +37,8 @@ AGAIN_S = 2.0
 """Before a round that failed is offered again."""
 ALIVE_S = 12.0
 """Between two signs of a trainer that trains, as long as a batch may take: so it is not taken for gone."""
+SELDOM_S = 1.0
+"""Between two times that a trainer without others tells of itself."""
 Round = asyncio.Task[tuple[Agreed, Tensor | None]]
 """An offer that is on its way."""
 OPTIMIZERS: dict[str, type[Adam]] = {"adam": Adam, "lamb": Lamb}
@@ -44,7 +50,9 @@ class Dedloc(TrunkStrategy):
     def __init__(self, network: nn.Module, manifest: Manifest, calls: Calls | None) -> None:
         rules = manifest.trunk
         assert isinstance(rules, trunk.Dedloc)
-        self._target, self._delayed = rules.target_samples, rules.delayed
+        self._own, self._delayed = rules.alone_samples or rules.target_samples, rules.delayed
+        self._alone = calls is None or rules.alone_samples is not None
+        """Whether steps are taken without others, of `_own` samples: nobody has told of any yet."""
         training, kind = manifest.training, OPTIMIZERS[rules.optimizer]
         self._adam = kind(network, training.trunk_rate, training, weight_decay=rules.weight_decay)
         self.parameters = self._adam.parameters
@@ -62,9 +70,14 @@ class Dedloc(TrunkStrategy):
         self._ended = asyncio.Event()
         """None is."""
         self._enough, self._may_begin, self._taken_over = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._changed = asyncio.Event()
+        """There is enough, or others have come or gone."""
         self._may_begin.set()
+        self._told_at = -math.inf
         if calls is not None:
             calls.listen(ENOUGH, self._told)
+            if rules.alone_samples is not None:
+                calls.listen(COMPANY, self._met)
             calls.register_carrier(GIVE_TRUNK, self._give)
 
     @property
@@ -92,11 +105,11 @@ class Dedloc(TrunkStrategy):
             raise ComputeError("A gradient held NaN or infinity and was refused; the sum is unchanged.")
         self._sum = gradients if self._sum is None else self._sum.add_(gradients)
         self._gathered += samples
-        self._end(batch)
-        if self._calls is None and self._gathered >= self._target:
+        if self._alone and self._travelling is None and self._gathered >= self._own:
             gathered, samples = self._take()
             assert gathered is not None
-            self._adam.step(gathered, samples, divisor=samples)
+            self._adam.step(gathered / samples, samples)  # bit for bit as `local`
+        self._end(batch)
 
     def drop(self, batch: int) -> None:
         self._end(batch)
@@ -113,10 +126,17 @@ class Dedloc(TrunkStrategy):
                 self._travelling.cancel()
 
     async def _take_steps(self, calls: Calls, run: Run) -> None:
-        self._tell()
-        named = await self._name(calls, run)
+        named = -1
+        self._tell(at_once=True)
         while True:
-            await self._enough.wait()
+            self._changed.clear()
+            if not self._alone and self.step != named:
+                named = await self._name(calls, run)
+            if self._alone:
+                await self._finish(run)  # what was offered when there were others
+            if self._alone or not self._enough.is_set():
+                await self._changed.wait()
+                continue
             self._may_begin.clear()
             while self._on_the_way:
                 self._ended.clear()
@@ -128,8 +148,6 @@ class Dedloc(TrunkStrategy):
                 if not self._delayed:
                     await self._finish(run)
             self._may_begin.set()
-            if self.step != named:
-                named = await self._name(calls, run)
 
     async def _show_life(self, run: Run) -> None:
         while True:
@@ -156,7 +174,7 @@ class Dedloc(TrunkStrategy):
         return self._adam.state() | {"batches": torch.tensor(self._begun)}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        begun = state.get("batches", torch.tensor(0))
+        begun = state.get("batches", state.get("version", torch.tensor(0)))  # of `local`: each was a step
         check_state({"batches": begun}, {"batches": torch.tensor(0)})
         self.take_over(state)
         self._begun = int(begun)
@@ -185,11 +203,27 @@ class Dedloc(TrunkStrategy):
     def _told(self, version: int) -> None:
         if version == self._version:
             self._enough.set()
+            self._changed.set()
 
-    def _tell(self) -> None:
-        if self._calls is not None:
+    def _met(self, others: bool) -> None:
+        if self._alone == others:
+            self._alone = not others
+            self._changed.set()
+            self._tell(at_once=True)
+
+    def _tell(self, *, at_once: bool = False) -> None:
+        """Tell the worker how much there is, or, without others, now and then how far this is.
+
+        Args:
+            at_once: even so soon after the last time.
+        """
+        if self._calls is None:
+            return
+        now = asyncio.get_running_loop().time()
+        if at_once or not self._alone or now - self._told_at >= SELDOM_S:
+            self._told_at = now
             samples = self._gathered + self._each * len(self._on_the_way)
-            self._calls.tell(GATHERED, Gathered(self._version, samples, self.samples))
+            self._calls.tell(GATHERED, Gathered(self._version, samples, self.samples, self._alone))
 
     def _take(self) -> tuple[Tensor | None, int]:
         """What is gathered, and the number of its samples; the next sum begins."""
