@@ -2,7 +2,8 @@
 trains by itself."""
 
 import signal
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +19,25 @@ from tests.workers import HERE, RunningWorker, hearth, wait_until
 def family(running: RunningWorker) -> list[psutil.Process]:
     worker = psutil.Process(running.process.pid)
     return [worker, *worker.children(recursive=True)]
+
+
+@contextmanager
+def frozen(running: RunningWorker) -> Iterator[None]:
+    processes = family(running)
+    for process in processes:
+        process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.send_signal(signal.SIGCONT)
+
+
+def trained_alone(running: RunningWorker) -> int:
+    """The step of one that has taken some without others, as soon as it has."""
+    wait_until(lambda: not running.ask("trunk", {}, TrunkStatus).parts, "a trunk that nobody else has", PATIENCE_S)
+    begun = running.status().step
+    return running.until(lambda status: status.step > begun + 20, "steps of one alone", PATIENCE_S).step
 
 
 @pytest.mark.timeout(900)
@@ -39,8 +59,7 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
         backbone = start("backbone", "backbone")
         known += ["--bootstrap", hearth(backbone.folder, "address").stdout.strip()]
         first = start("first")
-        by_itself = first.until(lambda status: status.step > 20, "steps of one alone").step
-        assert not first.ask("trunk", {}, TrunkStatus).parts
+        by_itself = trained_alone(first)
         start("second")
         third = start("third")
         met = swarm.joined("first", "second", "third", after=by_itself)
@@ -63,18 +82,12 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
 
         second = trainers["second"]
         name = second.ask("network", {}, NetworkStatus).peer[:8]
-        frozen = family(second)
         logs = [Log(running.folder) for running in (first, trainers["third"])]
-        for process in frozen:
-            process.send_signal(signal.SIGSTOP)
-        try:
+        with frozen(second):
             met = swarm.together("first", "third", after=met + 3)
             assert lost(*logs) <= 1
             assert all(log.waited()[name] <= 1 for log in logs), "it was waited for in more than one round"
             waking = Log(second.folder)
-        finally:
-            for process in frozen:
-                process.send_signal(signal.SIGCONT)
         met = swarm.joined("first", "second", "third", after=met)
         swarm.together("first", "second", "third", after=met + 1)
         swarm.all_take_part()
@@ -82,6 +95,4 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
 
         for name in ("second", "third"):
             trainers[name].close()
-        wait_until(lambda: not first.ask("trunk", {}, TrunkStatus).parts, "steps without others again", PATIENCE_S)
-        now = first.status().step
-        first.until(lambda status: status.step > now + 20, "steps of one alone", PATIENCE_S)
+        trained_alone(first)
