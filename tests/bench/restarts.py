@@ -171,12 +171,12 @@ class _Swarm:
             gives = status.me in {giver.peer for giver in status.givers}
             for part in status.parts:
                 step = part.samples // (SUBTASK[0] * SUBTASK[1]) if self._by_samples else part.version
-                if gives:
+                if gives and part.agreed is not None:  # else it is from the disk
                     self._looks[name, part.part].append(Look(time.monotonic(), step))
                 told = [(part.samples, part.digest)] if self._by_samples else [(step, part.digest), *part.lately]
                 for version, digest in told:
                     self._digests[part.part, version].setdefault(name, set()).add(digest)
-            return gives and bool(status.parts)
+            return gives and bool(status.parts) and all(part.agreed is not None for part in status.parts)
         return False
 
     def wait(self, what: str, condition: Any) -> Any:
