@@ -31,8 +31,8 @@ RUN = "run-1"
 CHUNK = max(CHUNKS.values())
 MIB = 1 << 20
 DEADLINE_S = 240.0
-LONG_S, SHORT_S = 300.0, 6.0
-"""A grace that no busy machine uses up, and one that passes soon."""
+LONG_S, SHORT_S, NO_S = 300.0, 6.0, 0.5
+"""A grace that no busy machine uses up, one that passes soon, and one for rounds that are void whoever is late."""
 
 
 class Peer(NamedTuple):
@@ -204,7 +204,7 @@ async def test_a_reducer_who_leaves_in_mid_round_costs_no_grace(start: Start) ->
 async def test_without_its_leader_a_round_is_void_for_all(start: Start) -> None:
     peers = await start(4)
     sent = vectors(4, 4 * CHUNK + 5)
-    which = group(peers, [CHUNK, CHUNK, CHUNK, CHUNK + 5], grace_s=SHORT_S, leader=3)
+    which = group(peers, [CHUNK, CHUNK, CHUNK, CHUNK + 5], grace_s=NO_S, leader=3)
     tasks = [peers[place].rounds.average(which, sent[place], 1) for place in range(3)]
     async with asyncio.timeout(DEADLINE_S):
         results = await asyncio.gather(*tasks, return_exceptions=True)
@@ -247,7 +247,7 @@ async def test_a_leader_that_withholds_the_verdict_is_named(
 async def test_half_a_group_has_no_result(start: Start) -> None:
     peers = await start(4)
     sent = vectors(4, 4000)
-    which = group(peers, [1000] * 4, grace_s=SHORT_S)
+    which = group(peers, [1000] * 4, grace_s=NO_S)
     tasks = [peers[place].rounds.average(which, sent[place], 1) for place in range(2)]
     async with asyncio.timeout(DEADLINE_S):
         results = await asyncio.gather(*tasks, return_exceptions=True)
