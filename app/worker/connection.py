@@ -364,10 +364,18 @@ class Connection(QObject):
             self._ask_status(failed=lambda error: self._drop(hung))
 
     def _ended(self) -> None:
+        self._read_rest()
         self._drop(ENDED)
 
     def _unreachable(self) -> None:
+        self._read_rest()
         self._drop(ENDED if self.is_connected else NOBODY)
+
+    def _read_rest(self) -> None:
+        """What came before the end counts: a goodbye may wait for the window's turn."""
+        while self.is_connected and self._socket.canReadLine():
+            self._turn.stop()
+            self._read()
 
     def _drop(self, reason: Notice) -> None:
         """Close whatever there is of a connection and tell once."""

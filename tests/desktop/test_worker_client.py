@@ -62,6 +62,21 @@ def test_greets_and_gets_the_first_picture(qtbot: QtBot, client: WorkerClient, t
     assert snapshot.curve[0].accuracy == 0.5
 
 
+def test_a_goodbye_is_heard_though_the_window_has_no_turn_before_the_end(
+    qtbot: QtBot, client: WorkerClient, toy: ToyWorker
+) -> None:
+    connect(qtbot, client)
+    client.status.connect(lambda status: time.sleep(2 * worker_connection.BURST_S))  # a window that is slow to show it
+    told = list[str]()
+    client.bye.connect(lambda bye: told.append(bye.reason))
+    for _ in range(3):
+        toy.tell("status", make_status())
+    toy.tell("bye", wire.Bye("Somebody asked for it."))
+    with qtbot.waitSignal(client.disconnected):
+        toy.sockets[0].disconnectFromHost()
+    assert told == ["Somebody asked for it."]
+
+
 def test_events_arrive_as_the_contracts_structs(qtbot: QtBot, client: WorkerClient, toy: ToyWorker) -> None:
     connect(qtbot, client)
     events: list[Any] = [

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from app import theme as look
 from app.formats import data_size, duration, number, percent
 from app.language import mark, told, tr
-from app.widgets.basics import Bar, Card, Figure, Figures, Label, set_tone
-from app.widgets.boxes import add, hbox
+from app.widgets.basics import Bar, Card, Figure, Label, set_tone
+from app.widgets.boxes import add, grid_box, hbox
 from app.widgets.flow_picture import MOST, FlowPicture, Node
 from core.contracts.notices import notice
 from core.contracts.trunk_status import GiverStatus, TrunkStatus
@@ -50,7 +50,10 @@ class TrunkCard(Card):
         self._accepted, self._reduced = Figure(tr("Samples counted")), Figure(tr("Combined for others"))
         self._figures = (self._sent, self._received, self._accepted, self._reduced)
         next_row = hbox(self._next, (self._bar, 1), self.progress, spacing=look.M)
-        add(self.body, self.said, self.waits, self.picture, next_row, Figures(*self._figures))
+        figures = grid_box(look.XL, look.M, stretch={2: 1})
+        for place, figure in enumerate(self._figures):  # four do not fit side by side where the font is large
+            figures.addWidget(figure, place // 2, place % 2)
+        add(self.body, self.said, self.waits, self.picture, next_row, figures)
         self._done, self._stale = 0.0, False
         self.hide()
 
