@@ -28,6 +28,7 @@ class Doubling(Agreement):
     """Each part is agreed to be twice what was offered; part 1 is never answered, part 2 fails, 3 is none, 4 is NaN."""
 
     def __init__(self, manifest, members, folder):
+        super().__init__(manifest, members, folder)
         self.begun, self.cancelled = asyncio.Event(), asyncio.Event()
 
     async def __aenter__(self):
