@@ -308,6 +308,19 @@ def test_a_claim_alone_takes_no_fragment_from_its_syncer() -> None:
     assert syncer_of(0, keepers) == liar, "nobody else claims it"
 
 
+async def test_a_syncer_that_was_restarted_follows_its_heir_though_others_still_name_it(tmp_path: Path) -> None:
+    async with trainers(tmp_path, 1) as ([trainer], _):
+        leases = trainer.worker._leases
+        me, heir, other = leases._members.me, "ab" * 32, "cd" * 32
+        for named, is_led in ((me, None), (other, False), (heir, True)):
+            leases.keepers = {
+                me: Keeper({0: 5}, [], True, {0: mark(me)}),
+                heir: Keeper({0: 6}, [0], True, {0: mark(heir)}),
+                other: Keeper({0: 5}, [], True, {0: mark(named)}),
+            }
+            assert leases.is_led_by(0, heir) is is_led
+
+
 class Usurper:
     """It claims all fragments, at a version that nobody has, and has numbers of its own for those who ask."""
 

@@ -398,13 +398,17 @@ async def test_a_server_by_lease_whose_store_breaks_is_replaced(tmp_path: Path) 
             agreed, _ = await client.agree(Offer(0, 0, 0), b"", 1e9)
             offer = Offer(agreed.part, agreed.version, 32 * BATCHES)
             assert (await client.agree(offer, np.ones(NUMBERS, np.float32).tobytes(), 1e9))[0].counted
+            own = agreements[broken]  # its trainer's results come last
+            agreed, _ = await own.agree(Offer(0, 0, 0), b"", 1e9)
+            offer = Offer(agreed.part, agreed.version, 32 * BATCHES)
+            assert (await own.agree(offer, np.ones(NUMBERS, np.float32).tobytes(), 1e9))[0].counted
             for file in (tmp_path / str(broken)).glob(f"{FILE}*"):
                 file.write_bytes(b"The disk writes what it wants." * 1000)
 
             async def other() -> bool:
                 with contextlib.suppress(NetworkError):
                     agreed, answer = await client.agree(Offer(0, 0, 0), b"", 1e9)
-                    assert not answer or agreed.samples == 32 * BATCHES, "what was accepted is lost"
+                    assert not answer or agreed.samples == 2 * 32 * BATCHES, "what was accepted is lost"
                 return client.who()[1][0].peer != server
 
             await until(other, "another server")

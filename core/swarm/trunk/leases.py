@@ -136,10 +136,12 @@ class Leases:
 
         Args:
             part: the fragment.
-            syncer: who says that it is it; its own vote does not count, nor does that of this peer.
+            syncer: who says that it is it. Its own vote does not count, nor does that of this peer, nor one for this
+                peer: who asks is no syncer any more, and who still names it has not been answered by the new one yet.
         """
-        others = self.keepers.keys() - {syncer, self._members.me}
-        votes = [self.keepers[peer].follows[part] for peer in others if part in self.keepers[peer].follows]
+        me = self._members.me
+        follows = [self.keepers[peer].follows.get(part) for peer in self.keepers.keys() - {syncer, me}]
+        votes = [lead for lead in follows if lead not in (None, mark(me))]
         return 2 * votes.count(mark(syncer)) >= len(votes) if votes else None
 
     async def leave(self) -> None:

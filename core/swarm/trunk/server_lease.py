@@ -1,8 +1,8 @@
 """The parameter server of a run whose manifest names none: a peer that trains, by lease.
 
-Its answers hold all that it knows, so that whoever was answered last has a copy; the peer that takes its place when it
-dies goes on from the newest copy of all. Nothing that a trainer was told is accepted is lost with one peer. Who leaves
-in order gives its place to its heir, with what its own trainer gave last.
+Its answers hold all that it knows, so that whoever was answered last has a copy; after a result of its own trainer it
+sends one to its heir. The peer that takes its place when it dies goes on from the newest copy of all: nothing that a
+trainer was told is accepted is lost with one peer. Who leaves in order gives its place to its heir.
 
 A PC that knows nobody, or may not use the network, serves its own trainer meanwhile. When it meets another server, or
 two peers have claimed the lease, one of them goes on, and what the other one has learnt is mixed in there. The table of
@@ -71,7 +71,10 @@ class AskCopy(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Inherit(msgspec.Struct, frozen=True, array_like=True):
-    """`trunk.heir`, to the peer that is to be the server from now on, with all that the asker knows."""
+    """`trunk.heir`, to the peer that is to be the server next, with all that the asker knows."""
+
+    keeps: bool = False
+    """The asker is still the server."""
 
 
 def most_bytes(numbers: int) -> int:
@@ -181,6 +184,18 @@ class ServerLease:
                         return
         except (TimeoutError, HearthError) as error:
             log.info("Nobody was given the place of the run's parameter server: %s", error)
+
+    async def share(self) -> None:
+        """Have the heir keep what is here, before this PC's own trainer is told that a result is accepted."""
+        heir = heir_of(PART, {peer: each for peer, each in self._leases.keepers.items() if peer != self._members.me})
+        if not (self.serves and heir and (copy := await self._stored())):
+            return
+        data = await asyncio.to_thread(dump, copy)
+        try:
+            keep = Inherit(keeps=True)
+            await self._node.call(parse_peer(heir), self._heir, keep, State, data, deadline_s=HAND_OVER_S)
+        except NetworkError as error:
+            log.info("No other peer has the newest parameters yet: %s", error)
 
     def broke(self) -> None:
         """What is here cannot be used: another peer is to be the server."""
@@ -332,10 +347,13 @@ class ServerLease:
         return State(), dump(copy)
 
     async def _inherit(self, request: Inherit, payload: bytes, context: Context) -> State:
-        """The server leaves, and this peer is the next one."""
+        """The server leaves and this peer is the next one, or will be if that one dies."""
         if syncer_of(PART, self._leases.keepers) != peer_text(context.peer):
             raise CallRefused("You are not the run's parameter server, as far as this peer knows.")
         try:
+            if request.keeps:
+                self.received(peer_text(context.peer), payload)
+                return State()
             copy = load(payload, self._numbers)
         except ProtocolError:
             self._node.strike(context.peer, HOSTILE_POINTS)

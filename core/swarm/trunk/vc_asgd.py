@@ -145,7 +145,10 @@ class ParameterServers(Agreement):
         if self._lease and not self._is_server:
             servers = [await self._lease.server(min(SERVER_S, deadline - time.monotonic()))]
         if self._is_server or servers == [me]:
-            return me, *await self._at_the_store(lambda: self._serve(me, offer, payload))
+            agreed, answer = await self._at_the_store(lambda: self._serve(me, offer, payload))
+            if self._lease and offer.samples and agreed.counted:
+                await self._lease.share()
+            return me, agreed, answer
         packed = await self._aside(lambda: pack(np.frombuffer(payload, "<f4")) if payload else b"")
         failed: NetworkError | None = None
         for server in servers:
