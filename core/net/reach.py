@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 
 MEASURE_S = 600.0
 """Home routers change little; a change of network is noticed by itself."""
+AGAIN_S = 10.0
+"""To the second measurement after a change: connections may still be on their way, and answers of before it."""
 UPGRADE_S = 60.0
 """Between two tries to reach directly the peers that are reached through a relay."""
 BACKBONES = 4
@@ -100,12 +102,14 @@ class Reach:
     # --- measuring
 
     async def _measure_often(self) -> None:
+        rest_s = MEASURE_S
         while True:
             try:
-                async with asyncio.timeout(MEASURE_S):
+                async with asyncio.timeout(rest_s):
                     await self._measure_now.wait()
+                rest_s = AGAIN_S
             except TimeoutError:
-                pass
+                rest_s = min(2 * rest_s, MEASURE_S)
             await asyncio.sleep(0.2)  # several connections made at once are asked together
             self._measure_now.clear()
             await self.measure()

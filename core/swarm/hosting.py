@@ -268,12 +268,18 @@ class Hosting:
         paths = await asyncio.gather(
             *(self._copies.newest(str(uid), found.get(uid, ()), versions.get(uid, 0)) for uid in claims)
         )
-        await self._host(dict(zip(claims, paths, strict=True)))
+        coming = {uid for uid in claims if self._is_newer(found.get(uid, ())) and self._outlook.put_off(uid)}
+        await self._host({uid: path for uid, path in zip(claims, paths, strict=True) if uid not in coming})
         taken = [(uid, path) for uid, path in zip(claims, paths, strict=True) if uid in self._hosted.claimed]
         if adopted := [uid for uid, path in taken if path]:
             log.info("Adopted %s, which nobody hosted, from the newest checkpoint.", _names(adopted))
         if new := [uid for uid, path in taken if not path]:
             log.info("Claimed %s, which nobody hosted.", _names(new))
+
+    def _is_newer(self, copies: Sequence[Copy]) -> bool:
+        """Whether the newest of these copies, the first one, is newer than what is on this disk: it was not fetched."""
+        own = self._copies.own(copies[0].file.part) if copies else None
+        return bool(copies) and copies[0].file.version > (own.version if own else 0)
 
     async def _host(self, experts: Mapping[Uid, Path | None]) -> None:
         if not experts:

@@ -17,7 +17,7 @@ from core.swarm.replication import Copies, Copy
 GRACE_S = 5.0
 """From the end of an expert's host to the first claim: it may have left, and still be saving and handing out copies."""
 LEAVING_S = 30.0
-"""For a host that leaves to save what it left: as long as it says that it still does, and no longer."""
+"""For a host that leaves to save what it left, and for its newest state to be fetched; then what there is will do."""
 LOOKED_UP = 512
 """Cells whose hosts and checkpoints are looked for at once."""
 
@@ -76,8 +76,16 @@ class Outlook:
             self.copies[uid] = sorted(known, key=lambda copy: copy.file.version, reverse=True)
             if not word.coming:
                 self._vacant[uid] = min(self._vacant[uid], now)
-            elif now < self._waited[uid]:
-                self._vacant[uid] = now + GRACE_S
+            else:
+                self.put_off(uid)
+
+    def put_off(self, uid: Uid) -> bool:
+        """Leave a cell vacant for `GRACE_S` more, as its newest state is not to be had yet; not after `LEAVING_S`."""
+        now = time.monotonic()
+        waits = now < self._waited.get(uid, now)
+        if waits:
+            self._vacant[uid] = now + GRACE_S
+        return waits
 
     async def find_copies(self, uids: Sequence[Uid]) -> dict[Uid, list[Copy]]:
         """The copies of experts on living members; others' only where there are none."""

@@ -1,26 +1,32 @@
 """What a host gives up, and to whom: real peers, an honest host whose compute is simulated, and a stranger."""
 
 import asyncio
+import struct
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core.contracts.errors import CallRefused
-from core.contracts.hosting import Given, Handover, HandoverReply, Hello, HelloReply, Member
+from core.contracts.files import PartFile
+from core.contracts.hosting import FileRead, Given, Handover, HandoverReply, Hello, HelloReply, Member, ReadFile
 from core.contracts.net import of_run
 from core.contracts.notices import Notice
 from core.contracts.pipe import Measured
 from core.contracts.status import ExpertStatus
+from core.dht.records import own_subkey
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
 from core.experts.grid import Grid, Uid
 from core.identity import peer_text
 from core.net.rpc import Context, RpcNode
 from core.pipe.calls import Calls
+from core.store.part_header import Metadata
 from core.store.progress import Progress
-from core.swarm import hosting
+from core.swarm import hosting, outlook
 from core.swarm.hosted import HostedExperts
 from core.swarm.hosting import Hosting
 from core.swarm.members import Members
@@ -139,6 +145,32 @@ async def test_what_a_liar_hosts_is_hosted_anew_and_kept_when_its_ban_is_over(tm
             for _ in range(5):
                 await host._tick()
             assert len(host.hosted()) == len(CELLS)
+
+
+async def test_an_expert_is_not_begun_anew_while_its_state_cannot_be_fetched_yet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outlook, "GRACE_S", 0.1)
+    trained, *others = CELLS
+    whose = msgspec.json.encode(Metadata("digits", str(trained), 7, 64)).decode()
+    header = msgspec.json.encode({"__metadata__": {"hearth": whose}})
+    data = struct.pack("<Q", len(header)) + header
+    state = PartFile(str(trained), 7, 64, sha256(data).hexdigest(), len(data))
+
+    def read(request: ReadFile, payload: bytes, context: Context) -> tuple[FileRead, bytes]:
+        return FileRead(len(data)), data[request.offset : request.offset + request.length]
+
+    async with peers(2) as (honest, keeper), DHTDirectory(honest.dht, honest.rpc, GRID, "digits") as directory:
+        record = {own_subkey(keeper.rpc.peer): msgspec.msgpack.encode(state)}
+        await keeper.dht.store_many({f"digits.ckpt.{trained}": record}, 3600.0)
+        async with hosting_at(honest, directory, tmp_path) as host:
+            await until(lambda: host.hosted().keys() == {*others}, "all experts but one")
+            for _ in range(5):
+                await host._tick()
+            assert trained not in host.hosted()
+            keeper.rpc.register(of_run("file.read", "digits"), ReadFile, read)
+            await until(lambda: trained in host.hosted(), "the last expert")
+            assert host._copies.own(str(trained)) == state
 
 
 async def test_who_was_away_yields_to_who_has_gone_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
