@@ -306,9 +306,15 @@ class Link:
             chunk = await self._rest(stream, min(self._shaper.download.chunk, missing), size)
             missing -= len(chunk)
             if self._shaper.download.rate:
-                await self._shaper.received(len(chunk), large=True)
+                await self._keep_to_limit(stream, len(chunk))
             yield chunk
         self._frame_deadlines.pop(stream, None)
+
+    async def _keep_to_limit(self, stream: ReceiveStream, size: int) -> None:
+        """Wait as long as the user's limit demands after so many bytes; the peer has that time longer for its frame."""
+        deadline, began = self._frame_deadlines.pop(stream), time.monotonic()
+        await self._shaper.received(size, large=True)
+        self._frame_deadlines[stream] = deadline + time.monotonic() - began
 
     async def _rest(self, stream: ReceiveStream, size: int, frame_size: int) -> bytes:
         """The next `size` bytes of a frame that has begun; `tend` sees to it that they come in time."""

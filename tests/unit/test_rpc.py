@@ -630,6 +630,19 @@ async def test_a_frame_that_never_ends_is_given_up(
     assert bob._service._memory.used == 0
 
 
+async def test_the_users_limit_is_not_held_against_who_sends_a_large_frame(
+    bob: RpcNode, mallory: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "FRAME_S", 2.0)
+    monkeypatch.setattr(limits, "FRAME_BYTES_PER_S", 1e9)
+    arrived = Gate()
+    bob.register("arrived", Number, arrived.method, max_payload=2 * MIB)
+    bob.limit(0, 256 * limits.KIB)  # it takes 4 seconds
+    await (await mallory.open()).write(frame(call(1, "arrived"), bytes(MIB)))
+    async with asyncio.timeout(DEADLINE_S):
+        await arrived.begun.acquire()
+
+
 async def test_half_frames_and_lost_streams_leave_nothing_behind(bob: RpcNode, mallory: Connection) -> None:
     whole = frame(call(1, "echo"), bytes(MIB))
     for cut in (1, 7, 8, 20, 100, 40_000, 500_000):
