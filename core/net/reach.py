@@ -61,7 +61,7 @@ class Reach:
         self._bootstrap = list(bootstrap)
         self._helpers = Newest[PeerId, Observed](limits.CONNECTIONS)
         self._punched: PeerId | None = None
-        self._measure_now = asyncio.Event()
+        self._measure_now, self._rest_s = asyncio.Event(), MEASURE_S
         self._tasks: list[asyncio.Task[None]] = []
         self._dial_backs = DialBacks(
             node, backbone=backbone, helpers=self.helpers, is_backbone=self._is_backbone, start=self._start
@@ -102,14 +102,12 @@ class Reach:
     # --- measuring
 
     async def _measure_often(self) -> None:
-        rest_s = MEASURE_S
         while True:
             try:
-                async with asyncio.timeout(rest_s):
+                async with asyncio.timeout(self._rest_s):
                     await self._measure_now.wait()
-                rest_s = AGAIN_S
             except TimeoutError:
-                rest_s = min(2 * rest_s, MEASURE_S)
+                self._rest_s = min(2 * self._rest_s, MEASURE_S)
             await asyncio.sleep(0.2)  # several connections made at once are asked together
             self._measure_now.clear()
             await self.measure()
@@ -192,7 +190,7 @@ class Reach:
             self.state = msgspec.structs.replace(self.state, kind=kind, step=step, measured=time.time())
 
     async def _moved(self) -> None:
-        self._punched = None
+        self._punched, self._rest_s = None, AGAIN_S
         await self._roaming.probe()
         self._measure_now.set()
 

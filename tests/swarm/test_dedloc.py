@@ -40,6 +40,11 @@ def trained_alone(running: RunningWorker) -> int:
     return running.until(lambda status: status.step > begun + 20, "steps of one alone", PATIENCE_S).step
 
 
+def called(running: RunningWorker) -> str:
+    """The beginning of its name."""
+    return running.ask("network", {}, NetworkStatus).peer[:8]
+
+
 @pytest.mark.timeout(900)
 def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_path: Path) -> None:
     run = manifest(tmp_path)
@@ -69,24 +74,24 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
         wait_until(lambda: "Reduced for step" in log.read_text("utf8"), "help of a peer without compute", PATIENCE_S)
         assert backbone.compute() is None
 
-        logs = [Log(running.folder) for running in trainers.values()]
+        logs = {called(running): Log(running.folder) for running in (first, trainers["second"])}
         for process in family(third):  # with SIGKILL
             process.kill()
         third.process.wait()
         met = swarm.together("first", "second", after=met + 2)
-        assert lost(*logs[:2]) <= 1
+        assert lost(logs) <= 1
         start("third")
         met = swarm.joined("first", "second", "third", after=met)
         met = swarm.together("first", "second", "third", after=met + 1)
         swarm.all_take_part()
 
         second = trainers["second"]
-        name = second.ask("network", {}, NetworkStatus).peer[:8]
-        logs = [Log(running.folder) for running in (first, trainers["third"])]
+        name = called(second)
+        logs = {called(running): Log(running.folder) for running in (first, trainers["third"])}
         with frozen(second):
             met = swarm.together("first", "third", after=met + 3)
-            assert lost(*logs) <= 1
-            assert all(log.waited()[name] <= 1 for log in logs), "it was waited for in more than one round"
+            assert lost(logs) <= 1
+            assert all(log.waited()[name] <= 1 for log in logs.values()), "it was waited for in more than one round"
             waking = Log(second.folder)
         met = swarm.joined("first", "second", "third", after=met)
         swarm.together("first", "second", "third", after=met + 1)

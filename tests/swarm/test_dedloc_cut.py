@@ -33,7 +33,7 @@ def test_one_that_is_cut_off_costs_the_others_a_round_at_most_and_is_in_step_whe
         met = max(map(trunks.version, NAMES))
         for _ in range(3):
             met = trunks.together("first", "second", after=met)
-        assert lost(logs["first"], logs["second"]) <= 1
+        assert lost({trainers[name].name[:8]: logs[name] for name in ("first", "second")}) <= 1
         for name in ("first", "second"):
             assert logs[name].waited()[trainers["third"].name[:8]] <= 1, "it was waited for in more than one round"
 

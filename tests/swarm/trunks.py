@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 
@@ -48,10 +48,23 @@ class Log:
         """How often rounds waited in vain for each peer, by the beginning of its name."""
         return Counter(re.findall(r"Step \d+ waited in vain for peer (\w+)", self.new()))
 
+    def failed_but_for(self, names: Iterable[str]) -> Counter[int]:
+        """`failed`, without the rounds that waited in vain for one of these."""
+        waited = Counter(re.findall(r"Step (\d+ waited in vain for peer \w+)", self.new()))
+        failed = self.failed()
+        for step in failed:
+            failed[step] -= max(waited[f"{step} waited in vain for peer {name}"] for name in names)
+        return failed
 
-def lost(*logs: Log) -> int:
-    """Rounds that had no result for any of some trainers."""
-    failed = [log.failed() for log in logs]
+
+def lost(logs: Mapping[str, Log]) -> int:
+    """Rounds that had no result for any of some trainers; on a busy machine they also miss each other, which is no
+    fault of who is missing.
+
+    Args:
+        logs: theirs, by the beginning of their names.
+    """
+    failed = [log.failed_but_for(logs.keys() - {name}) for name, log in logs.items()]
     return sum(min(each[step] for each in failed) for step in failed[0])
 
 
