@@ -269,7 +269,9 @@ def test_a_control_with_the_focus_may_be_taken_down(plain_theme: None, qtbot: Qt
     window.why.close_sheet()
     window.resize(window.width() + 50, window.height())
     QApplication.processEvents()
-    assert not window.why.isVisible() and not window.ring.isVisible()
+    assert not window.why.isVisible()
+    # the focus may have moved on, and the ring with it
+    assert not window.ring.isVisible() or (window.ring.target is not None and isValid(window.ring.target))
 
 
 def test_the_ring_goes_round_what_a_control_shows(plain_theme: None, qtbot: QtBot) -> None:

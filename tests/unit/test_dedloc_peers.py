@@ -59,7 +59,8 @@ class Trainer:
 
     def __init__(self, peer: Peer, folder: Path, bits: Bits, *, delayed: bool = True) -> None:
         self.factor = 1.0
-        self.peer, self._bits, self._slant = peer, bits, float(peer.id[0] - 128)
+        self.peer, self._bits = peer, bits
+        self._slant = 1.0 + peer.id[0] / 256  # of who has much more than all others nothing is believed
         training = msgspec.structs.replace(DIGITS.training, batch=ROWS)
         rules = cast(Any, Dedloc(ROWS * BATCHES, delayed=delayed))
         run = msgspec.structs.replace(DIGITS, training=training, trunk=rules)
