@@ -92,7 +92,12 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     add("status", "report.status", "Show what the worker does and why.", "all figures as one JSON document")
     add("why", "why.show", "Show why this PC is or is not computing: every rule with its live value.", same)
     add("devices", "devices.show", "Show the processor and graphics processors: on or off, use, heat, power.", same)
-    add("stats", "stats.show", "Show what this PC contributed: today, in 7 days, ever; by run and by device.", same)
+    add(
+        "stats",
+        "stats.show",
+        "Show what this PC contributed today, in 7 days and in total, by run and by device.",
+        same,
+    )
     benchmark = add("benchmark", "benchmark.show", "Show how fast this PC is, as measured at the first start.", same)
     benchmark.add_argument("--again", action="store_true", help="measure again, as soon as this PC may compute")
     benchmark.add_argument("--run", help="the run's name or id (the one that is shown first)")
@@ -102,7 +107,9 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     how.add_argument("--for", dest="seconds", type=pausing, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
     how.add_argument("--gpu", action="store_true", help="only the graphics processors, until you resume")
     start = add(
-        "start", "control.start", "Compute now, although you are here, it is not the time or other programs are busy."
+        "start",
+        "control.start",
+        "Compute now, even if you are here, or other programs are busy, or it is not the time.",
     )
     starting = functools.partial(_duration, longest=START_NOW_S)
     start.add_argument(
@@ -113,8 +120,8 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     about = "Show, join and leave runs, and say how much of this PC's time each gets."
     run = add("run", "runs.run", about, "the list as one JSON document")
     run.description = (
-        f"{about} To leave a run keeps what was trained. If it is the run of the settings, they name another one from "
-        "then on; the only run cannot be left: join another one first."
+        f"{about} Leaving a run keeps what was trained. If it was the run chosen in the settings, another one is "
+        "chosen there; the only run cannot be left: join another one first."
     )
     run.add_argument("what", choices=["list", "join", "leave", "weight"])
     run.add_argument(
@@ -140,7 +147,7 @@ def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:
     about = "Show this peer, how it is reached, and those it is connected to."
     same = "all figures as one JSON document"
     add("peers", "network.peers", about, same)
-    trunk = add("trunk", "trunk.show", "Show what the trainers of a run have agreed on, and who brings it about.", same)
+    trunk = add("trunk", "trunk.show", "Show what the trainers of a run have agreed on, and who coordinates it.", same)
     trunk.add_argument("run", nargs="?", help="the run's name or id (the first one)")
     add("address", "network.address", "Print what another PC needs to reach this one (--bootstrap).")
     add("doctor", "network.doctor", "Check what a peer needs: port, outside address, NAT, other peers, clock, disk.")
@@ -170,7 +177,7 @@ class _Version(argparse.Action):
 def _weight(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
     if not 1 <= number <= 1000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no weight: a whole number from 1 to 1000")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a valid weight; use a whole number from 1 to 1000")
     return number
 
 

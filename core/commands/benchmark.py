@@ -71,5 +71,5 @@ def describe(answer: BenchmarkStatus, note: str) -> str:
     if answer.upload_bytes_s is not None or answer.download_bytes_s is not None:
         up, down = (rate or 0.0 for rate in (answer.upload_bytes_s, answer.download_bytes_s))
         seen = f"up {up / 1000:,.0f} KB/s, down {down / 1000:,.0f} KB/s"
-        lines.append(f"  network, the most that peers used so far (it can do more): {seen}")
+        lines.append(f"  network, the most used so far (the line may be faster): {seen}")
     return "\n".join([*lines, *([note] if note else [])])

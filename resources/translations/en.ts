@@ -2471,7 +2471,7 @@
     </message>
     <message>
       <source>trunk.goes_on</source>
-      <translation>Nobody is waited for</translation>
+      <translation>Not waiting for anyone</translation>
     </message>
     <message>
       <source>trunk.title</source>
@@ -2536,7 +2536,7 @@
     </message>
     <message>
       <source>user.as_away</source>
-      <translation>Runs as while you are away</translation>
+      <translation>Runs as if you were away</translation>
     </message>
     <message>
       <source>user.away_for</source>
