@@ -67,7 +67,7 @@ def describe(answer: BenchmarkStatus, note: str) -> str:
     if answer.expert_bytes is not None:
         lines.append(f"  memory of an expert: {size(answer.expert_bytes)}")
     if answer.capacity is not None:
-        lines.append(f"  room for {counted(answer.capacity, 'expert')}")
+        lines.append(f"  room for {counted(answer.capacity, 'expert')} of {answer.run}")
     if answer.upload_bytes_s is not None or answer.download_bytes_s is not None:
         up, down = (rate or 0.0 for rate in (answer.upload_bytes_s, answer.download_bytes_s))
         seen = f"up {up / 1000:,.0f} KB/s, down {down / 1000:,.0f} KB/s"

@@ -13,7 +13,7 @@ from core.contracts.control import StatusParams
 from core.contracts.errors import DataFolderError
 from core.contracts.kinds import TASKS
 from core.contracts.notices import english, notice
-from core.contracts.status import Status
+from core.contracts.status import ProcessStatus, Status
 from core.regular_files import open_regular
 from core.store.data_folder import data_path
 
@@ -39,12 +39,17 @@ def describe(status: Status, others: list[Status]) -> str:
     rows = [("State", f"{status.state}: {english(status.reason)} {english(status.until)}")]
     at_goal = {run.id for run in status.runs if run.reached}
     rows += [row for one in (status, *others) for row in _run(one, one.run_id in at_goal)]
-    rows += [("Memory", ", ".join(f"{process.name} {process.memory_mb:.0f} MB" for process in status.processes))]
+    rows += [("Memory", ", ".join(_memory(process, len(status.runs) > 1) for process in status.processes))]
     if status.energy is not None:
         rows += [("Energy", energy_line(status.energy))]
     return "\n".join(
         [*(f"{name:8} {text}" for name, text in rows), *(f"Attention: {said}" for said in status.attention)]
     )
+
+
+def _memory(process: ProcessStatus, several: bool) -> str:
+    of = f" for {process.run}" if several and process.run else ""
+    return f"{process.name}{of} {process.memory_mb:.0f} MB"
 
 
 def _run(status: Status, reached: bool) -> list[tuple[str, str]]:

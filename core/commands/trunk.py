@@ -8,6 +8,9 @@ from core.contracts.notices import english, notice
 from core.contracts.trunk_status import GiverStatus, PartStatus, TrunkParams, TrunkStatus
 from core.contracts.words import counted, duration, traffic
 
+NEXT = {"samples": "samples of all trainers", "steps": "steps of this trainer to the next part"}
+"""What `ProgressStatus` counts."""
+
 
 def show(options: argparse.Namespace) -> None:
     with common.client(options) as client:
@@ -20,13 +23,13 @@ def show(options: argparse.Namespace) -> None:
         return
     print(_head(status))
     for part in status.parts:
-        print(_line(part) + (_syncer(part) if status.strategy == "diloco" else ""))
+        print(_line(part, status.strategy) + (_syncer(part) if status.strategy == "diloco" else ""))
     for giver in status.givers:
         print(f"trainer {_name(giver.peer, status)}  {_given(giver)}")
     for reducer in status.reducers:
         print(f"reducer {_name(reducer.peer, status)}  {reducer.share:.1%} of the trunk")
     if status.progress:
-        print(f"next    {status.progress.done:,} of {status.progress.target:,} {status.progress.unit}")
+        print(f"next    {status.progress.done:,} of {status.progress.target:,} {NEXT[status.progress.unit]}")
     print(f"traffic {traffic(status.sent)} sent, {traffic(status.received)} received for the trunk since the start")
     done = f"{status.done.accepted:,} samples of this PC counted, {traffic(status.done.reduced)} of others combined"
     print(f"done    {done} since the start")
@@ -57,10 +60,11 @@ def _given(giver: GiverStatus) -> str:
     return counted + samples
 
 
-def _line(part: PartStatus) -> str:
+def _line(part: PartStatus, strategy: str) -> str:
     ago = "" if part.agreed is None else f" {duration(max(0.0, time.time() - part.agreed))} ago"
     by = f"of {counted(part.peers, 'trainer')}" if part.peers else "taken over"
-    made = f"agreement {part.version:,} {by}{ago}" if part.version else "no agreement yet"
+    one = "step" if strategy == "dedloc" else "agreement"  # where a trainer that is alone takes steps, too
+    made = f"{one} {part.version:,} {by}{ago}" if part.version else f"no {one} yet"
     return f"part {part.part}  {part.numbers:,} numbers  {made}  {part.digest[:8]}"
 
 

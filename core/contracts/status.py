@@ -36,6 +36,8 @@ class ProcessStatus(msgspec.Struct, frozen=True):
     pid: int
     memory_mb: float
     """Resident set, MiB."""
+    run: str | None = None
+    """Title of the run for which it computes."""
 
 
 class YieldStatus(msgspec.Struct, frozen=True):

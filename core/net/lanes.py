@@ -11,6 +11,7 @@ from core.contracts.errors import NetworkError
 from core.net import limits
 from core.net.addresses import host_of
 from core.net.endpoint import Connection, SendStream
+from core.net.metrics import Moved
 from core.net.shaping import Shaper
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,8 @@ class Lanes:
         """
         self._connection, self._shaper, self._open_faster, self._start = connection, shaper, open_faster, start
         self._free = asyncio.Semaphore(limits.LANES)
+        self.over_tcp = Moved()
+        """Also by those over TCP that the peer has opened."""
         self._slow, self._fast = list[SendStream](), list[SendStream]()
         """All over QUIC, and all over TCP."""
         self._idle, self._idle_fast = list[SendStream](), list[SendStream]()

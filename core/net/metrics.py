@@ -1,6 +1,9 @@
-"""Figures of a method: how often, and how much."""
+"""Figures: of a method how often and how much, of lanes over TCP how much."""
 
 from dataclasses import dataclass
+
+TCP_HEADERS = 1.04
+"""Bytes on the wire for each byte sent by TCP, about."""
 
 
 @dataclass
@@ -23,3 +26,15 @@ class Meter:
         """A call was answered."""
         self.bytes_in += received
         self.bytes_out += sent
+
+
+@dataclass
+class Moved:
+    """Bytes by lanes over TCP since the start."""
+
+    received: int = 0
+    sent: int = 0
+
+    def on_the_wire(self) -> tuple[int, int]:
+        """Received and sent with the headers of TCP, about."""
+        return int(self.received * TCP_HEADERS), int(self.sent * TCP_HEADERS)

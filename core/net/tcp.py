@@ -16,8 +16,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -28,6 +27,7 @@ from core.net.addresses import host_of, is_near
 from core.net.endpoint import ReceiveStream, SendStream
 from core.net.limits import Newest
 from core.net.link import Link
+from core.net.metrics import Moved
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +36,6 @@ SEND_BUFFER = 512 * limits.KIB
 """The system's own choice begins with so little that a sender often waits for a delayed acknowledgement."""
 RECORD = limits.CHUNK + 2 * limits.KIB
 """Plain bytes of one at most: a chunk of a frame, most often with the frame's header."""
-HEADERS = 1.04
-"""What is on the wire for each byte of a record, about."""
 RECORD_S = limits.FRAME_S + RECORD / limits.FRAME_BYTES_PER_S
 """For a record, once its length is here; within a frame the link looks after that."""
 TICKET_S = 20.0
@@ -47,23 +45,15 @@ ACCEPT_S = 1.0
 _LENGTH = struct.Struct(">I")
 
 
-@dataclass
-class Moved:
-    """Bytes of all lanes since the start."""
-
-    received: int = 0
-    sent: int = 0
-
-
 class TcpSender(SendStream):
     """The sending end of a lane."""
 
-    def __init__(self, sock: socket.socket, key: bytes, moved: Moved, lost: Callable[[], None]) -> None:
+    def __init__(self, sock: socket.socket, key: bytes, moved: Sequence[Moved], lost: Callable[[], None]) -> None:
         """
         Args:
             sock: connected, not blocking.
             key: of its records.
-            moved: what it sends is counted there.
+            moved: what it sends is counted in each.
             lost: called if it breaks, which may have lost what seemed to be sent; not if the peer has closed it.
         """
         self._sock, self._seal, self._moved, self._lost = sock, heap.ciphers().record_seal(key), moved, lost
@@ -79,7 +69,8 @@ class TcpSender(SendStream):
                 sealed = self._seal.close(view[start : start + RECORD])
                 record = b"".join((_LENGTH.pack(len(sealed)), sealed))
                 await asyncio.get_running_loop().sock_sendall(self._sock, record)
-                self._moved.sent += len(record)
+                for moved in self._moved:
+                    moved.sent += len(record)
         except OSError as error:
             self._fails(error)
             raise PeerUnreachable("The peer's TCP connection ended.") from error
@@ -131,12 +122,12 @@ class TcpReceiver(ReceiveStream):
     ahead = math.inf
     """Nobody knows the size of all buffers, and what is near comes fast."""
 
-    def __init__(self, sock: socket.socket, key: bytes, moved: Moved) -> None:
+    def __init__(self, sock: socket.socket, key: bytes, moved: Sequence[Moved]) -> None:
         """
         Args:
             sock: connected, not blocking.
             key: of its records.
-            moved: what comes is counted there.
+            moved: what comes is counted in each.
         """
         self._sock, self._seal, self._moved = sock, heap.ciphers().record_seal(key), moved
         self._plain = memoryview(b"")
@@ -177,7 +168,8 @@ class TcpReceiver(ReceiveStream):
             self.broken = True
             why = str(error) or "a record did not arrive in time"
             raise PeerUnreachable(f"A TCP connection of the peer broke: {why}.") from error
-        self._moved.received += _LENGTH.size + size
+        for moved in self._moved:
+            moved.received += _LENGTH.size + size
         return record
 
     def close(self) -> None:
@@ -259,7 +251,7 @@ class TcpLanes:
 
     def moved(self) -> tuple[int, int]:
         """Bytes received and sent since the start, with the headers of TCP, about."""
-        return int(self._moved.received * HEADERS), int(self._moved.sent * HEADERS)
+        return self._moved.on_the_wire()
 
     def close(self) -> None:
         """Listen no more."""
@@ -295,7 +287,8 @@ class TcpLanes:
             if isinstance(error, OSError):  # TimeoutError is one
                 raise PeerUnreachable(f"No TCP connection to peer {link.peer.hex()[:8]}: {error}.") from error
             raise
-        self._senders.append(TcpSender(sock, ticket.key, self._moved, lambda: link.close("its TCP connection broke")))
+        moved = self._moved, link.lanes.over_tcp
+        self._senders.append(TcpSender(sock, ticket.key, moved, lambda: link.close("its TCP connection broke")))
         return self._senders[-1]
 
     def _own_host(self, remote: str) -> str:
@@ -379,7 +372,7 @@ class TcpLanes:
                 return
             taken = socket.socket(fileno=sock.detach())
             taken.setblocking(False)
-            lane = TcpReceiver(taken, issued.key, self._moved)
+            lane = TcpReceiver(taken, issued.key, (self._moved, issued.link.lanes.over_tcp))
             if issued.link.take(lane):
                 self._receivers[lane] = issued.link
             else:

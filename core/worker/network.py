@@ -301,13 +301,14 @@ class Network:
 
     def _peer(self, link: Link) -> PeerStatus:
         path, faults = link.connection.path(), self.node.bans.score(link.peer, time.monotonic())
+        received, sent = link.lanes.over_tcp.on_the_wire()
         return PeerStatus(
             peer_text(link.peer),
             link.path,
             link.seen_at() or "",
             path.rtt_ms,
-            path.bytes_in,
-            path.bytes_out,
+            path.bytes_in + received,
+            path.bytes_out + sent,
             link.since_unix,
             faults,
             self._reach_of(link.peer),

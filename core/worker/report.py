@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from core.contracts.control import PROTOCOL
 from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
-from core.contracts.status import RuleStatus, Status
+from core.contracts.status import ProcessStatus, RuleStatus, Status
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import Energy
@@ -83,7 +83,7 @@ class Report:
             experts=[*run.hosted.experts],
             grid=run.manifest.model.grid,
             layers=run.manifest.model.layers,
-            processes=self._windows.status([one.compute.pid for one in self._runs if one.compute.pid is not None]),
+            processes=self._processes(),
             device=compute.accelerator.label or told.device or "cpu",
             threads=told.report.threads or settings.threads or max(1, (os.cpu_count() or 2) // 2),
             idle_only=settings.idle_only,
@@ -96,7 +96,7 @@ class Report:
             data_dir=str(self._folder),
             time=time.time(),
             task=run.manifest.task.name,
-            why=[*(_of_run(row, run) for row in self._policy.why()), *_trunk(run)],
+            why=[*(_of_run(row, run) for row in self._policy.why()), *_trunk(run, alone=len(self._runs) == 1)],
             cpu=decision.cpu,
             gpu=decision.gpu,
             start_now=decision.start_now,
@@ -111,6 +111,10 @@ class Report:
             run_id=run.id,
             runs=[one.status() for one in self._runs],
         )
+
+    def _processes(self) -> list[ProcessStatus]:
+        runs = {run.compute.pid: run.manifest.title for run in self._runs if run.compute.pid is not None}
+        return self._windows.status(runs)
 
     def _attention(self) -> list[Notice]:
         """What is wrong; notices of one run of several say of which."""
@@ -131,12 +135,17 @@ def _of_run(row: RuleStatus, run: Run) -> RuleStatus:
     return replace(row, live=run.waits, stops=("training",), until=(notice("own_disk.until"),))
 
 
-def _trunk(run: Run) -> list[RuleStatus]:
-    """The row of *Why* that tells what the trainer here waits for, in a run whose trainers agree on one trunk."""
+def _trunk(run: Run, *, alone: bool) -> list[RuleStatus]:
+    """The row of *Why* that tells what the trainer here waits for, in a run whose trainers agree on one trunk.
+
+    Args:
+        run: that run.
+        alone: the PC has no other run; else the row says of which it is.
+    """
     known = run.swarm.trunk()
     if known is None:
         return []
-    wants = notice("trunk.wants")
-    if known.waits is None or known.ends is None or not run.at_work:
-        return [RuleStatus("trunk", notice("trunk.goes_on"), wants)]
-    return [RuleStatus("trunk", known.waits, wants, ("training",), (known.ends,))]
+    row = RuleStatus("trunk", notice("trunk.goes_on"), notice("trunk.wants"))
+    if known.waits is not None and known.ends is not None and run.at_work:
+        row = replace(row, live=known.waits, stops=("training",), until=(known.ends,))
+    return [row if alone else replace(row, live=notice("run.says", run=run.manifest.title, what=row.live))]

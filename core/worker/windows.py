@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Literal
 
 import psutil
@@ -42,11 +42,11 @@ class Windows:
                 taken += psutil.Process(pid).memory_info().rss
         return taken
 
-    def status(self, computes: Collection[int]) -> list[ProcessStatus]:
+    def status(self, computes: Mapping[int, str]) -> list[ProcessStatus]:
         """All of Hearth's processes.
 
         Args:
-            computes: process ids of the runs' compute processes.
+            computes: titles of runs, by the process ids of their compute processes.
         """
         pids: list[tuple[Window | Literal["worker", "compute"], int]] = [("worker", os.getpid())]
         pids += [(name, pid) for pid, (name, _) in self._windows.items()]
@@ -54,5 +54,6 @@ class Windows:
         found = []
         for name, pid in pids:
             with contextlib.suppress(psutil.Error):
-                found.append(ProcessStatus(name, pid, psutil.Process(pid).memory_info().rss / 2**20))
+                taken_mb = psutil.Process(pid).memory_info().rss / 2**20
+                found.append(ProcessStatus(name, pid, taken_mb, computes.get(pid)))
         return found

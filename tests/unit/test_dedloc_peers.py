@@ -358,6 +358,32 @@ async def test_who_is_frozen_holds_up_one_round_and_is_waited_for_again_when_it_
             await trainer.worker._tending.stop()
 
 
+async def test_one_that_tells_of_each_step_and_never_comes_is_waited_for_ever_more_seldom(tmp_path: Path) -> None:
+    async with peers(2) as nodes:
+        honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known([honest, liar])
+        standings, waited = honest.worker._standings, list[int]()
+
+        async def told(step: int) -> None:
+            async def is_heard() -> bool:
+                await liar.worker._tend()
+                await honest.worker._tend()
+                return standings.trainers[liar.peer.id].version == step
+
+            liar.worker._note(Gathered(step, ROWS))
+            await until(is_heard, "what it tells", PATIENCE_S)
+
+        for step in range(12):
+            await told(step)
+            absent = standings.near(step) & {liar.peer.id}
+            waited += [step] if absent else []
+            standings.met(step, (), absent)
+        assert waited == [0, 1, 3, 7]
+        standings.met(12, [liar.peer.id], ())
+        await told(13)
+        assert standings.near(13) == {liar.peer.id}, "it came once"
+
+
 @pytest.mark.timeout(900)
 async def test_who_says_that_it_has_all_samples_of_a_step_makes_none_come_early(
     tmp_path: Path, caplog: pytest.LogCaptureFixture

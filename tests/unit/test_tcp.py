@@ -18,7 +18,7 @@ from core.net import addresses, limits, tcp
 from core.net.addresses import is_near
 from core.net.endpoint import LOOPBACK
 from core.net.rpc import Context, Payload, RpcNode
-from core.net.tcp import Moved, TcpReceiver, TcpSender
+from core.net.tcp import TcpReceiver, TcpSender
 
 DEADLINE_S = 60.0
 MIB = limits.MIB
@@ -80,6 +80,7 @@ async def test_large_frames_go_over_tcp_both_ways_and_are_counted(nodes: tuple[R
     for direction in (0, 1):
         assert after[direction] - before[direction] > 8 * MIB
         assert quic_after[direction] - quic[direction] < MIB
+    assert min(alice.pool.links[bob.peer].lanes.over_tcp.on_the_wire()) > 8 * MIB, "also by peer"
 
 
 async def test_an_answer_that_comes_too_late_costs_no_lane(nodes: tuple[RpcNode, RpcNode]) -> None:
@@ -341,7 +342,7 @@ async def test_records_cannot_be_changed_repeated_or_left_out() -> None:
     for sock in (sender_end, tapped):
         sock.setblocking(False)
     lost: list[int] = []
-    sender = TcpSender(sender_end, KEY, Moved(), lambda: lost.append(1))
+    sender = TcpSender(sender_end, KEY, [], lambda: lost.append(1))
     records = []
     for word in (b"one", b"two"):
         await sender.write(word)
@@ -351,7 +352,7 @@ async def test_records_cannot_be_changed_repeated_or_left_out() -> None:
     for said in ([two], [one, one], [one[:-1] + bytes([one[-1] ^ 1])], [one, two]):
         near, far = socket.socketpair()
         far.setblocking(False)
-        receiver = TcpReceiver(far, KEY, Moved())
+        receiver = TcpReceiver(far, KEY, [])
         near.sendall(b"".join(said))
         if said == [one, two]:
             assert await receiver.read_exactly(2) == b"on"

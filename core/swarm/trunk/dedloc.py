@@ -239,10 +239,10 @@ class DeDLOC(Agreement):
         wish = await wish_of(self._node, step, self._numbers, most, sends=sends)
         group = await self._matchmaking.find(wish, most, FORMING_S, lambda: self._standings.is_taken(step))
         came = {PeerId(member.peer) for member in group.members} if group else set()
-        if len(came) < most and not self._standings.is_taken(step):
-            self._standings.missed(near - came)
-            for peer in near - came:
-                log.info("Step %d waited in vain for peer %s.", step, peer.hex()[:8])
+        waited = near - came if len(came) < most and not self._standings.is_taken(step) else set()
+        self._standings.met(step, came, waited)
+        for peer in waited:
+            log.info("Step %d waited in vain for peer %s.", step, peer.hex()[:8])
         return group
 
     def _standing(self, gathered: Gathered) -> Standing:

@@ -55,10 +55,11 @@ SLACK_S = 30.0
 """For an offer, beside the time that it waits for others."""
 MOST = (MAX_PAYLOAD - (1 << 20)) // 8
 """Numbers of a fragment: with its momentum it is one message."""
-CLIPPED = 0.1
-"""Who offers a difference of which only so much is left is named."""
+CLIPPED = 1 / 30
+"""Who offers a difference of which only so much is left is named: that of an honest one was 18 times as long as that of
+another which had just begun."""
 CLIPPED_POINTS = 1.0
-"""An honest one may be ten times as long as others' now and then, as after a long pause."""
+"""As after a long pause it may happen to an honest one."""
 FASTEST = 4.0
 """Rounds a second: where nobody else can tell, no more than these are believed to have been made."""
 HOSTILE_POINTS = 4.0

@@ -30,6 +30,8 @@ EXPIRY_S = 25.0
 """A peer that has told nothing for so long is not waited for."""
 LOOK_S = 1.0
 """Between two looks for something that is awaited."""
+RESTS = 31
+"""The most steps in a row that do not wait for a peer that missed several."""
 SPREAD_S = 1.0
 """For telling others how much is gathered; who has not heard it by then reads it."""
 
@@ -52,6 +54,8 @@ class Standings:
         """Of the newest record that was read of each other."""
         self._absent: dict[PeerId, int] = {}
         """The newest record of each that did not come to a round."""
+        self._missed: dict[PeerId, tuple[int, int]] = {}
+        """How often in a row each did not come, and the next step that waits for it."""
         self._cut: dict[PeerId, int] = {}
         """The last step for which not all of a peer's samples counted: it is named once."""
         self.trainers: dict[PeerId, Standing] = {}
@@ -177,11 +181,27 @@ class Standings:
     def near(self, version: int) -> set[PeerId]:
         """The others that a step waits for: trainers and helpers that are not far from it."""
         known = {**self.trainers, **self.helpers}.items()
-        return {peer for peer, each in known if abs(each.version - version) <= 1} - self._absent.keys()
+        resting = {peer for peer, (_, step) in self._missed.items() if step > version}
+        return {peer for peer, each in known if abs(each.version - version) <= 1} - self._absent.keys() - resting
 
-    def missed(self, absent: Collection[PeerId]) -> None:
-        """Some of those `near` a step did not come while it waited for them: until they tell something new, no step
-        waits for them again."""
+    def met(self, version: int, came: Collection[PeerId], absent: Collection[PeerId]) -> None:
+        """Peers came to the round of a step, and others did not while it waited for them.
+
+        No step waits for those again until they tell something new; if they stayed away before, the next 1, 3, 7... up
+        to `RESTS` steps do not wait either: one that tells each second and never comes would delay every step.
+
+        Args:
+            version: the step.
+            came: those in its group.
+            absent: those `near` it that are not.
+        """
+        self._missed = {peer: each for peer, each in self._missed.items() if peer in self._sequences}
+        for peer in came:
+            self._missed.pop(peer, None)
+        for peer in absent:
+            times = self._missed.get(peer, (0, 0))[0] + 1
+            rests = min(2 ** (times - 1) - 1, RESTS)
+            self._missed[peer] = times, version + 1 + rests if rests else version
         self._absent |= {peer: self._sequences[peer] for peer in absent if peer in self._sequences}
 
     def who_came_to(self, trunk: Reached) -> list[PeerId]:
