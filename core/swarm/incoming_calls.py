@@ -21,9 +21,10 @@ if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
     from core.net.rpc import Context, RpcNode
 
 IN_COMPUTE, IN_COMPUTE_PEER = 256, 64
-"""Requests given to compute at once, and those of one peer; more are told that this peer is busy."""
-BYTES, BYTES_PEER = 128 << 20, 64 << 20
-"""Of their payloads."""
+"""Requests given to compute at once, and those of one peer; more are told that this peer is busy. Beyond the first
+limit each peer still has its equal part of as many again, so that a few cannot keep out all others."""
+BYTES, BYTES_PEER = 64 << 20, 64 << 20
+"""Likewise of their payloads."""
 
 Reply = tuple[bytes, Payload]
 
@@ -66,8 +67,7 @@ class IncomingCalls:
         if not self._is_at_work():
             raise CallRefused("This peer does not compute now. Ask another one.")
         peer, size = context.peer, sum(map(len, payload))
-        is_too_many = len(self._under_way) >= IN_COMPUTE or self._requests[peer] >= IN_COMPUTE_PEER
-        if is_too_many or self._bytes.total() + size > BYTES or self._bytes[peer] + size > BYTES_PEER:
+        if not self._has_room(peer, size):
             raise CallRefused("This peer is busy with other requests. Ask another one.")
         call = ExpertCall(peer.hex(), direction, request)
         answer = self._calls.exchange(SERVE, call, payload, context.deadline)
@@ -75,6 +75,13 @@ class IncomingCalls:
         self._under_way.add(answer)
         answer.add_done_callback(partial(self._answered, peer, size))
         return answer
+
+    def _has_room(self, peer: bytes, size: int) -> bool:
+        requests, total = self._requests[peer] + 1, self._bytes[peer] + size
+        if len(self._under_way) >= IN_COMPUTE or self._bytes.total() + size > BYTES:
+            askers = len(self._requests.keys() | {peer})
+            return requests <= IN_COMPUTE // askers and total <= BYTES // askers
+        return requests <= IN_COMPUTE_PEER and total <= BYTES_PEER
 
     def _answered(self, peer: bytes, size: int, answer: asyncio.Future[Reply]) -> None:
         self._under_way.discard(answer)

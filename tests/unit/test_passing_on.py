@@ -1,6 +1,7 @@
 """An expert's call goes through the workers as it came: nothing of it is decoded there, and no payload is copied."""
 
 import asyncio
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, cast
@@ -83,6 +84,26 @@ async def test_what_peers_ask_reaches_compute_in_the_memory_in_which_it_came() -
     incoming.refuse("The user is back.")
     with pytest.raises(CallRefused, match="user is back"):
         await waiting
+
+
+async def test_a_few_that_ask_as_much_as_they_may_keep_out_nobody() -> None:
+    worker, compute, network = Calls(), Calls(), Network()
+    join(worker, compute)
+    compute.register_carrier(SERVE, lambda call, payload, incoming: asyncio.get_running_loop().create_future())
+    IncomingCalls(worker, lambda: True).register(cast(RpcNode, network), "run")
+    handler = network.handlers[of_run(METHODS["forward"], "run")]
+
+    def given(peer: PeerId, size: int) -> int:
+        """Requests of so many bytes that compute gets of it."""
+        with contextlib.suppress(CallRefused):
+            for count in range(10_000):  # noqa: B007 - how many is asked
+                handler(NONSENSE, [bytes(size)], Context(peer, None, math.inf))
+        return count
+
+    for _ in range(4):
+        assert given(Identity.generate().peer, 1) == 64
+    honest = [given(Identity.generate().peer, 1) for _ in range(3)]
+    assert honest == [256 // 5, 256 // 6, 256 // 7]
 
 
 async def test_what_compute_asks_goes_out_in_the_pieces_in_which_it_came_through_the_pipe() -> None:
