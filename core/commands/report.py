@@ -39,7 +39,7 @@ def describe(status: Status, others: list[Status]) -> str:
     rows = [("State", f"{status.state}: {english(status.reason)} {english(status.until)}")]
     at_goal = {run.id for run in status.runs if run.reached}
     rows += [row for one in (status, *others) for row in _run(one, one.run_id in at_goal)]
-    rows += [("Memory", ", ".join(_memory(process, len(status.runs) > 1) for process in status.processes))]
+    rows += [("Memory", ", ".join(map(_memory, status.processes)))]
     if status.energy is not None:
         rows += [("Energy", energy_line(status.energy))]
     return "\n".join(
@@ -47,8 +47,8 @@ def describe(status: Status, others: list[Status]) -> str:
     )
 
 
-def _memory(process: ProcessStatus, several: bool) -> str:
-    of = f" for {process.run}" if several and process.run else ""
+def _memory(process: ProcessStatus) -> str:
+    of = f" for {process.run}" if process.run else ""
     return f"{process.name}{of} {process.memory_mb:.0f} MB"
 
 

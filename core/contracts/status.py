@@ -37,7 +37,7 @@ class ProcessStatus(msgspec.Struct, frozen=True):
     memory_mb: float
     """Resident set, MiB."""
     run: str | None = None
-    """Title of the run for which it computes."""
+    """Title of the run for which it computes, on a PC with several."""
 
 
 class YieldStatus(msgspec.Struct, frozen=True):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
 IN_COMPUTE, IN_COMPUTE_PEER = 256, 64
 """Requests given to compute at once, and those of one peer; more are told that this peer is busy. Beyond the first
 limit each peer still has its equal part of as many again, so that a few cannot keep out all others."""
-BYTES, BYTES_PEER = 64 << 20, 64 << 20
-"""Likewise of their payloads."""
+BYTES = 64 << 20
+"""Likewise of their payloads, of one peer or of all."""
 
 Reply = tuple[bytes, Payload]
 
@@ -81,7 +81,7 @@ class IncomingCalls:
         if len(self._under_way) >= IN_COMPUTE or self._bytes.total() + size > BYTES:
             askers = len(self._requests.keys() | {peer})
             return requests <= IN_COMPUTE // askers and total <= BYTES // askers
-        return requests <= IN_COMPUTE_PEER and total <= BYTES_PEER
+        return requests <= IN_COMPUTE_PEER
 
     def _answered(self, peer: bytes, size: int, answer: asyncio.Future[Reply]) -> None:
         self._under_way.discard(answer)

@@ -113,8 +113,9 @@ class Report:
         )
 
     def _processes(self) -> list[ProcessStatus]:
-        runs = {run.compute.pid: run.manifest.title for run in self._runs if run.compute.pid is not None}
-        return self._windows.status(runs)
+        several = len(self._runs) > 1
+        computes = {run.compute.pid: run.manifest.title if several else None for run in self._runs if run.compute.pid}
+        return self._windows.status(computes)
 
     def _attention(self) -> list[Notice]:
         """What is wrong; notices of one run of several say of which."""

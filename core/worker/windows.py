@@ -42,11 +42,11 @@ class Windows:
                 taken += psutil.Process(pid).memory_info().rss
         return taken
 
-    def status(self, computes: Mapping[int, str]) -> list[ProcessStatus]:
+    def status(self, computes: Mapping[int, str | None]) -> list[ProcessStatus]:
         """All of Hearth's processes.
 
         Args:
-            computes: titles of runs, by the process ids of their compute processes.
+            computes: titles of runs, where they are to be told, by the process ids of their compute processes.
         """
         pids: list[tuple[Window | Literal["worker", "compute"], int]] = [("worker", os.getpid())]
         pids += [(name, pid) for pid, (name, _) in self._windows.items()]

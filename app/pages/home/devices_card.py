@@ -19,7 +19,7 @@ from app.window.focus_ring import order_page
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 from core.contracts.kinds import TASKS
-from core.contracts.status import DeviceStatus, ProcessStatus, Status
+from core.contracts.status import DeviceStatus, Status
 
 UNKNOWN = mark("Shown as soon as the worker answers.")
 MIB = 1 << 20
@@ -182,12 +182,8 @@ def _taken(device: DeviceStatus, status: Status) -> tuple[int, str]:
     """Bytes of its memory that Hearth takes, and which process how much."""
     if device.kind == "gpu":
         return device.taken_bytes, ""
-
-    def of_run(process: ProcessStatus) -> str:
-        return f" ({process.run})" if process.run and len(status.runs) > 1 else ""
-
     parts = [
-        f"{tr(word)}{of_run(process)} {number(process.memory_mb)} MB"
+        f"{tr(word)}{f' ({process.run})' if process.run else ''} {number(process.memory_mb)} MB"
         for name, word in PROCESSES.items()
         for process in status.processes
         if process.name == name
