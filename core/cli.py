@@ -14,6 +14,8 @@ from core.contracts.control import PAUSE_S, START_NOW_S
 from core.contracts.errors import HearthError
 from core.contracts.notices import last_words
 
+PROCESSES = {"compute": "core.compute.process", "write-model": "core.compute.export"}
+"""Not for people: the worker starts the first, `hearth run export` the other."""
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -22,10 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments and arguments[0][:2].lower() in ("/s", "/p", "/c"):  # Windows calls its screensavers like this
         arguments = ["screensaver", *arguments]
-    if arguments[:1] == ["compute"]:  # not for people: the worker starts it
-        from core.compute.process import main as compute
-
-        return compute()
+    if arguments and arguments[0] in PROCESSES:
+        return int(importlib.import_module(PROCESSES[arguments[0]]).main())
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:2], "--help"]
     options = _parser().parse_args(arguments)
@@ -117,13 +117,14 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     )
     add("resume", "control.resume", "Resume after a pause.")
     add("quit", "control.quit", "Save and end the worker and the app.")
-    about = "Show, join and leave runs, and say how much of this PC's time each gets."
+    about = "Show, join, leave and export runs, and say how much of this PC's time each gets."
     run = add("run", "runs.run", about, "the list as one JSON document")
     run.description = (
         f"{about} Leaving a run keeps what was trained. If it was the run chosen in the settings, another one is "
         "chosen there; the only run cannot be left: join another one first."
     )
-    run.add_argument("what", choices=["list", "join", "leave", "weight"])
+    run.add_argument("what", choices=["list", "join", "leave", "weight", "export"])
+    run.add_argument("--out", type=Path, metavar="FOLDER", help="to export: the folder to write (the run's id)")
     run.add_argument(
         "run", nargs="?", help="a run's name or id; to join: its name, or the path of its manifest (.json)"
     )

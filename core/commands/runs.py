@@ -1,19 +1,32 @@
 """`hearth run`: the runs of this PC, and how they share its time."""
 
 import argparse
+import subprocess
+import sys
 from pathlib import Path
+
+import msgspec
 
 from core.commands import common
 from core.contracts.control import JoinRunParams, LeaveRunParams, WeightParams
-from core.contracts.errors import SettingsError
+from core.contracts.errors import CheckpointError, ComputeError, SettingsError
+from core.contracts.export import Collected, CollectParams, ExportAnswer, Exported, ExportJob
 from core.contracts.kinds import TASKS
 from core.contracts.notices import notice
 from core.contracts.status import RunStatus, Status
+from core.contracts.words import counted
+from core.pipe.worker_end import with_torch
+
+COLLECT_S = 600.0
+"""For fetching the states of all parts from other peers."""
+TRIES = 3
+"""States are replaced by newer ones while training goes on."""
 
 
 def run(options: argparse.Namespace) -> None:
     """What is wanted of which run."""
-    {"list": _list, "join": _join, "leave": _leave, "weight": _weight}[options.what](options)
+    does = {"list": _list, "join": _join, "leave": _leave, "weight": _weight, "export": _export}
+    does[options.what](options)
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -52,6 +65,43 @@ def _weight(options: argparse.Namespace) -> None:
     with common.client(options) as client:
         run = client.call("weight", WeightParams(_named(options), options.weight), RunStatus)
     print(f"{run.id} has weight {run.weight}.")
+
+
+def _export(options: argparse.Namespace) -> None:
+    out, done = _written(options)
+    if options.json:
+        common.print_json(done)
+        return
+    print(f"Wrote {out}: {done.samples:,} samples, loss {done.loss:.4f}, {done.accuracy:.1%} right on held-out data.")
+    if missing := done.experts - done.trained:
+        print(f"{missing:,} of {done.experts:,} experts are as they began: nobody gave their state.")
+    print(f"Try it: python {out / 'model.py'}")
+
+
+def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
+    """The folder with the run's model, and what was written there.
+
+    Raises:
+        HearthError: none was.
+    """
+    params, again, fault = CollectParams(_named(options)), True, notice("export.failed", status=0)
+    for _ in range(TRIES):
+        if not again:
+            break
+        with common.client(options) as client:
+            print("Collecting the newest state of each part, also from other peers ...", file=sys.stderr)
+            collected = client.call("collect", params, Collected, COLLECT_S)
+        out = (options.out or Path(collected.run)).absolute()
+        print(f"Writing and evaluating {counted(collected.experts, 'expert')} ...", file=sys.stderr)
+        job = msgspec.json.encode(ExportJob(collected, str(out)))
+        process = subprocess.run(with_torch("write-model"), input=job, stdout=subprocess.PIPE, check=False)
+        if process.returncode:
+            raise ComputeError(notice("export.failed", status=process.returncode))
+        answer = msgspec.json.decode(process.stdout, type=ExportAnswer)
+        if answer.done is not None:
+            return out, answer.done
+        again, fault = answer.again, answer.fault or fault
+    raise CheckpointError(fault)
 
 
 def _named(options: argparse.Namespace) -> str:

@@ -17,6 +17,7 @@ import msgspec
 from core.contracts import control as wire
 from core.contracts.control import ADDRESS_FILE, MAX_LINE, PROTOCOL, Hello, proof
 from core.contracts.errors import DataFolderError, HearthError, PortInUse, ProtocolError, QuestionError
+from core.contracts.export import CollectParams
 from core.contracts.ledger import ListParams, SeriesParams
 from core.contracts.network_status import DhtGetParams, Finding, NetworkParams
 from core.contracts.notices import notice
@@ -240,6 +241,7 @@ class _Session:
             "network": (NetworkParams, lambda params: worker.network.status(params.first, params.peers)),
             "doctor": (_NoParams, lambda _: self._doctor()),
             "grid": (wire.GridParams, lambda params: worker.runs.named(params.run).grid(params.layer)),
+            "collect": (CollectParams, lambda params: worker.runs.named(params.run).collect()),
             "trunk": (TrunkParams, lambda params: worker.runs.named(params.run).trunk()),
             "dht_get": (DhtGetParams, lambda params: worker.network.dht_get(params.key)),
             "dht_stats": (_NoParams, lambda _: worker.network.dht_stats()),

@@ -25,9 +25,18 @@ JOINED = 64 * 1024
 """Frames up to this size are written in one piece."""
 
 
+def with_torch(process: str) -> list[str]:
+    """How to start a process that has torch; a frozen app starts its own executable.
+
+    Args:
+        process: one of `core.cli.PROCESSES`.
+    """
+    return [sys.executable, *([] if getattr(sys, "frozen", False) else ["-m", "core"]), process]
+
+
 def command() -> list[str]:
-    """How to start a compute process; a frozen app starts its own executable."""
-    return [sys.executable, "compute"] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core", "compute"]
+    """How to start a compute process."""
+    return with_torch("compute")
 
 
 def cause_of_death(code: int) -> Notice:

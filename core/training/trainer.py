@@ -301,6 +301,14 @@ class Trainer(Movable):
         """Mean training loss of the last batches, nats."""
         return sum(self._losses) / len(self._losses) if self._losses else None
 
+    def agreed_weights(self) -> dict[str, Tensor]:
+        """A copy of the numbers of trunk and gates, as they are agreed with others."""
+        network = self._network
+        weights: dict[str, Tensor] = self._trunk.by_agreed(
+            lambda: {name: numbers.detach().clone() for name, numbers in network.named_parameters()}
+        )
+        return weights
+
     def state(self) -> dict[str, Tensor]:
         """A copy of trunk, gates, optimizer state and counters."""
         return self._trunk.state()

@@ -69,6 +69,9 @@ class LoneSwarm:
         """There are no others."""
         return {}
 
+    async def fetch_states(self) -> None:
+        """There is nobody to give any."""
+
     def trunk(self) -> TrunkStatus | None:
         """There is nobody to agree with."""
 

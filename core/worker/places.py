@@ -87,6 +87,9 @@ class SwarmPlace(Protocol):
     def remembered(self, layer: int) -> Mapping[Coords, Sequence[HostState]]:
         """The cells of a layer whose hosts are known, with what these said last."""
 
+    async def fetch_states(self) -> None:
+        """Have the newest states of all parts on this disk, as far as others give them."""
+
     def trunk(self) -> TrunkStatus | None:
         """What the trainers have agreed on, as far as this PC knows; None: there is nobody to agree with."""
 

@@ -1,5 +1,6 @@
 """One run that this PC has joined: its manifest, files, place in the network, compute process and figures."""
 
+import asyncio
 import codecs
 import contextlib
 import logging
@@ -14,6 +15,7 @@ import msgspec
 from core.community.ledger import Ledger
 from core.contracts.control import Answer, Continued, GenerateParams, Prediction, PredictParams
 from core.contracts.errors import DataFolderError, QuestionError
+from core.contracts.export import Collected, CollectedPart
 from core.contracts.ledger import Amounts
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
@@ -24,6 +26,7 @@ from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.experts.grid import Grid
 from core.pipe.calls import Calls
 from core.policy.decide import Decision
+from core.store.checkpoint_files import newest_states, path_of
 from core.store.data_folder import RUNS
 from core.store.progress import FILE, Progress
 from core.store.quota import Quota
@@ -236,6 +239,23 @@ class Run:
     def reached(self) -> bool:
         """Whether the model is as good as the manifest wants, as the trainer here or other peers found."""
         return self.compute.figures.report.reached or self.swarm.reached
+
+    async def collect(self) -> Collected:
+        """Where the newest state of each part is, after those that others have were fetched."""
+        await self.swarm.fetch_states()
+        return await asyncio.to_thread(self._collected)
+
+    def _collected(self) -> Collected:
+        parts = {part: (file, self.files.checkpoints) for part, file in newest_states(self.files.checkpoints).items()}
+        for file in self.files.all_newest():
+            if file.part not in parts or file.version > parts[file.part][0].version:
+                parts[file.part] = file, self.files.path(file.sha256).parent
+        found = {
+            part: CollectedPart(str(path_of(folder, file.sha256).absolute()), file.version, file.samples)
+            for part, (file, folder) in parts.items()
+        }
+        experts = self._grid.layers * self._grid.cells
+        return Collected(self.id, str(self.files.folder.absolute()), self.manifest, found, experts)
 
     def trunk(self) -> TrunkStatus:
         """What its trainers have agreed on."""

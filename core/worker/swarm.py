@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from core.contracts.errors import HearthError
+from core.contracts.files import TRUNK
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.notices import Notice, notice
@@ -196,6 +197,11 @@ class Swarm:
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
         return self.hosting.capacity if self._hosts else None
+
+    async def fetch_states(self) -> None:
+        """See `SwarmPlace.fetch_states`."""
+        found = await self._copies.find([TRUNK, *map(str, self.directory.grid.uids())])
+        await asyncio.gather(*(self._copies.newest(part, copies) for part, copies in found.items()))
 
     def trunk(self) -> TrunkStatus | None:
         """See `SwarmPlace.trunk`."""

@@ -3758,6 +3758,18 @@
       <translation>{times:count}-mal hintereinander konnten Daten und Rumpf des Laufs nicht gepflegt werden ({error}). Bitte melde es.</translation>
     </message>
     <message>
+      <source>export.failed</source>
+      <translation>Das Modell konnte nicht geschrieben werden: Der Prozess dafür endete mit {status}. Vielleicht sagt hearth log mehr.</translation>
+    </message>
+    <message>
+      <source>export.no_trunk</source>
+      <translation>Von {run} gibt es noch nichts zu exportieren: Hier wurde noch kein Rumpf gespeichert, und kein Peer hat einen gegeben. Warte auf den ersten Checkpoint.</translation>
+    </message>
+    <message>
+      <source>export.not_written</source>
+      <translation>{folder} kann nicht geschrieben werden: {why}.</translation>
+    </message>
+    <message>
       <source>file.cannot_be_locked</source>
       <translation>{file} lässt sich nicht sperren: {reason}.</translation>
     </message>

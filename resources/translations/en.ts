@@ -925,6 +925,18 @@
       <translation>The run's data and trunk could not be looked after {times:count} times in a row ({error}). Please report it.</translation>
     </message>
     <message>
+      <source>export.failed</source>
+      <translation>The model could not be written: the process for it ended with {status}. hearth log may say more.</translation>
+    </message>
+    <message>
+      <source>export.no_trunk</source>
+      <translation>There is nothing to export of {run} yet: no trunk was saved here, and no peer has given one. Wait for the first checkpoint.</translation>
+    </message>
+    <message>
+      <source>export.not_written</source>
+      <translation>{folder} cannot be written: {why}.</translation>
+    </message>
+    <message>
       <source>file.cannot_be_locked</source>
       <translation>{file} cannot be locked: {reason}.</translation>
     </message>

@@ -1,0 +1,158 @@
+"""Writes a trained model for use without Hearth: a process of its own, which ends when the folder is written.
+
+The folder holds the weights (safetensors), the manifest, the held-out data, what Hearth's own evaluation of exactly
+these weights gave, a model card, and `model.py`, which loads and evaluates all that in plain PyTorch.
+"""
+
+import asyncio
+import contextlib
+import shutil
+import sys
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+
+from core.contracts.errors import CheckpointError, HearthError
+from core.contracts.export import Collected, ExportAnswer, Exported, ExportJob
+from core.contracts.files import TRUNK
+from core.contracts.manifest import Manifest
+from core.contracts.notices import notice
+from core.contracts.status import CurvePoint
+from core.experts.directory import LOCAL, LocalDirectory
+from core.experts.grid import Grid, Uid
+from core.runtime.backend import ExpertBackend
+from core.runtime.kernel_gate import KernelGate
+from core.runtime.part_files import read
+from core.runtime.runtime import Runtime
+from core.training.data.stream import Part, open_stream
+from core.training.trainer import Trainer
+
+MOST_BYTES = 1 << 26
+"""Of a job: 16 million experts are not exported by one PC."""
+LOADER = "model.py"
+
+
+def main() -> int:
+    """Carry out the job that stdin holds, and say on stdout what came of it."""
+    job = msgspec.json.decode(sys.stdin.buffer.read(MOST_BYTES), type=ExportJob)
+    try:
+        answer = ExportAnswer(asyncio.run(export(job.collected, Path(job.out))))
+    except HearthError as error:
+        gone = not all(Path(part.path).exists() for part in job.collected.parts.values())
+        answer = ExportAnswer(fault=error.notice, again=gone)
+    except OSError as error:
+        answer = ExportAnswer(fault=notice("export.not_written", folder=job.out, why=error.strerror or str(error)))
+    sys.stdout.buffer.write(msgspec.json.encode(answer))
+    return 0
+
+
+async def export(collected: Collected, out: Path) -> Exported:
+    """Write the folder; a former one of that name stays until the new one is whole.
+
+    Args:
+        collected: the states.
+        out: the folder.
+
+    Raises:
+        HearthError: there is no trunk, a state is damaged, or data are missing.
+        OSError: it cannot be written.
+    """
+    manifest = collected.manifest
+    if TRUNK not in collected.parts:
+        raise CheckpointError(notice("export.no_trunk", run=collected.run))
+    backends = _experts(collected)
+    gate = KernelGate()
+    runtime = Runtime(backends, gate)
+    stream = open_stream(manifest, Path(collected.folder))
+    trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(backends), gate, stream)
+    trainer.take_over(read(manifest.run, TRUNK, Path(collected.parts[TRUNK].path)).tensors)
+    gate.open()
+    serving = asyncio.create_task(runtime.run())
+    try:
+        point = await trainer.evaluate()
+    finally:
+        serving.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await serving
+    weights = trainer.agreed_weights()
+    for uid, backend in backends.items():
+        name = ".".join(map(str, (uid.layer, *uid.coords)))
+        weights |= {f"experts.{name}.{key}": value for key, value in backend.module.state_dict().items()}
+    done = _told(collected, point)
+    await asyncio.to_thread(_write, out, manifest, weights, stream.held_out, done)
+    return done
+
+
+def _write(out: Path, manifest: Manifest, weights: Mapping[str, Tensor], held_out: Part, done: Exported) -> None:
+    partial = out.with_name(out.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    save_file({key: value.detach().contiguous() for key, value in weights.items()}, partial / "model.safetensors")
+    data = {"inputs": _small(held_out.inputs), "labels": _small(held_out.labels)}
+    save_file({key: value.contiguous() for key, value in data.items()}, partial / "held_out.safetensors")
+    (partial / "manifest.json").write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
+    (partial / "evaluation.json").write_bytes(msgspec.json.format(msgspec.json.encode(done)))
+    (partial / LOADER).write_bytes(files("resources").joinpath("export", LOADER).read_bytes())
+    (partial / "README.md").write_text(card(manifest, done), "utf8")
+    if out.exists():
+        shutil.rmtree(out)
+    partial.rename(out)
+
+
+def _experts(collected: Collected) -> dict[Uid, ExpertBackend]:
+    """All experts of the run's grid, each in its newest state, or as it begins."""
+    manifest = collected.manifest
+    grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
+    backends = {uid: ExpertBackend(uid, manifest.model, manifest.training) for uid in grid.uids()}
+    for uid, backend in backends.items():
+        if part := collected.parts.get(str(uid)):
+            backend.load_state(read(manifest.run, str(uid), Path(part.path)).tensors)
+    return backends
+
+
+def _told(collected: Collected, point: CurvePoint) -> Exported:
+    trained = len(collected.parts) - 1
+    return Exported(collected.run, point.step, point.samples, trained, collected.experts, point.loss, point.accuracy)
+
+
+def _small(tensor: Tensor) -> Tensor:
+    """Bytes and classes as bytes; other numbers as they are."""
+    whole = not tensor.is_floating_point()
+    return tensor.to(torch.uint8) if whole and int(tensor.max()) < 256 and int(tensor.min()) >= 0 else tensor
+
+
+def card(manifest: Manifest, done: Exported) -> str:
+    """The model card, in Markdown.
+
+    Args:
+        manifest: the run's.
+        done: what was exported.
+    """
+    model, task = manifest.model, manifest.task
+    experts = f"{model.layers} layers of {done.experts // model.layers} experts" if model.layers else "no experts"
+    untrained = done.experts - done.trained
+    return f"""# {manifest.title}
+
+Trained by volunteers with Hearth, in the run `{done.run}`.
+
+| | |
+| --- | --- |
+| model | `{model.kind}`, {experts}, width {model.width} |
+| trained on | {done.samples:,} {task.unit} in {done.step:,} steps of the trunk |
+| loss on data that were never trained on | {done.loss:.5f} nats |
+| right there | {done.accuracy:.2%} |
+| experts without a state that could be had, as they began | {untrained:,} of {done.experts:,} |
+
+`manifest.json` says what was trained, on which data and by which rules. `python model.py` repeats the evaluation in
+`evaluation.json` from `model.safetensors` and `held_out.safetensors`; it needs `torch` and `safetensors` only:
+
+    from model import Model
+    scores = Model(".")(inputs)
+
+`model.py` says what goes in and what comes out.
+"""

@@ -1,0 +1,72 @@
+"""What passes between worker, command line and the process that writes a trained model for use without Hearth."""
+
+from typing import Annotated
+
+import msgspec
+
+from core.contracts.control import RunName
+from core.contracts.files import Natural
+from core.contracts.manifest import Manifest
+from core.contracts.notices import Notice
+
+
+class CollectParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`collect` -> Collected: have the newest state of each part of a run here."""
+
+    run: RunName | None = None
+
+
+class CollectedPart(msgspec.Struct, frozen=True):
+    """The newest state of a part."""
+
+    path: str
+    """Of its file, absolute."""
+    version: Natural
+    samples: Natural
+
+
+class Collected(msgspec.Struct, frozen=True):
+    """All states of a run that could be had."""
+
+    run: str
+    """Its id."""
+    folder: str
+    """Of its files on this PC, absolute."""
+    manifest: Manifest
+    parts: dict[str, CollectedPart]
+    """By uid, and the trunk."""
+    experts: Natural
+    """That the run's grid has."""
+
+
+class ExportJob(msgspec.Struct, frozen=True):
+    """What the process reads from stdin."""
+
+    collected: Collected
+    out: Annotated[str, msgspec.Meta(min_length=1)]
+    """The folder to write, absolute."""
+
+
+class Exported(msgspec.Struct, frozen=True):
+    """What it writes to stdout, and into the folder as `evaluation.json`."""
+
+    run: str
+    step: Natural
+    samples: Natural
+    trained: Natural
+    """Experts whose state was found; the others are as each begins."""
+    experts: Natural
+    loss: float
+    """Nats a row on the held-out data."""
+    accuracy: float
+    """Share of the rows that are right."""
+
+
+class ExportAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One of the two."""
+
+    done: Exported | None = None
+    fault: Notice | None = None
+    """Why nothing was written."""
+    again: bool = False
+    """A state went while it was read, as a newer one has taken its place: they are to be collected anew."""
