@@ -77,8 +77,8 @@ SAMPLES, QUICK_SAMPLES = 262_144, 8_192
 SEEDS = 3
 MBIT = 20.0, 100.0
 ROUND_TRIP_MS = 50.0
-LOOK_S, TOLD_S = 0.5, 15.0
-"""Between two looks at how far all are, and between two lines of progress."""
+LOOK_S, LEAST_S, TOLD_S = 0.5, 0.05, 15.0
+"""Between two looks at how far all are, at most and at least, and between two lines of progress."""
 LIMIT_S = 2400.0
 """The longest that one run may train; it is judged as far as it came."""
 END_S = 240.0
@@ -279,15 +279,17 @@ class _Swarm:
         """Until all together have trained on so many samples; the seconds that it took from the first batch on."""
         self._all("resume")
         began = now = first = time.monotonic()
-        said = 0.0
+        said = rate = 0.0
         while (done := self._look()) < job.samples and now - began < LIMIT_S:
             now = time.monotonic()
             first = first if done else now
+            rate = done / max(1.0, now - first)
             if now - said > TOLD_S:
-                said, rate = now, done / max(1.0, now - first)
+                said = now
                 left = f"{(job.samples - done) / rate:.0f} s to go" if rate else "nothing yet"
                 progress(f"{_name(job)}: {done:,} of {job.samples:,} samples, {rate:,.0f} a second, {left}")
-            time.sleep(LOOK_S)
+            # near the end so often that the fastest arm is not trained longer than the others
+            time.sleep(max(LEAST_S, min(LOOK_S, (job.samples - done) / (2 * rate))) if rate else LOOK_S)
         self._all("pause")
         return time.monotonic() - first
 
