@@ -74,7 +74,7 @@ def _export(options: argparse.Namespace) -> None:
         return
     print(f"Wrote {out}: {done.samples:,} samples, loss {done.loss:.4f}, {done.accuracy:.1%} right on held-out data.")
     if missing := done.experts - done.trained:
-        print(f"{missing:,} of {done.experts:,} experts are as they began: nobody gave their state.")
+        print(f"{missing:,} of {counted(done.experts, 'expert')} as they began: not trained yet, or nobody gave the state.")
     print(f"Try it: python {out / 'model.py'}")
 
 

@@ -146,7 +146,7 @@ Trained by volunteers with Hearth, in the run `{done.run}`.
 | trained on | {done.samples:,} {task.unit} in {done.step:,} steps of the trunk |
 | loss on data that were never trained on | {done.loss:.5f} nats |
 | right there | {done.accuracy:.2%} |
-| experts without a state that could be had, as they began | {untrained:,} of {done.experts:,} |
+| experts as they began: not trained yet, or nobody gave the state | {untrained:,} of {done.experts:,} |
 
 `manifest.json` says what was trained, on which data and by which rules. `python model.py` repeats the evaluation in
 `evaluation.json` from `model.safetensors` and `held_out.safetensors`; it needs `torch` and `safetensors` only:
