@@ -74,7 +74,8 @@ def _export(options: argparse.Namespace) -> None:
         return
     print(f"Wrote {out}: {done.samples:,} samples, loss {done.loss:.4f}, {done.accuracy:.1%} right on held-out data.")
     if missing := done.experts - done.trained:
-        print(f"{missing:,} of {counted(done.experts, 'expert')} as they began: not trained yet, or nobody gave the state.")
+        whole = counted(done.experts, "expert")
+        print(f"{missing:,} of {whole} as they began: not trained yet, or nobody gave the state.")
     print(f"Try it: python {out / 'model.py'}")
 
 
