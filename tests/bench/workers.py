@@ -38,7 +38,7 @@ from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.part_files import Part, unpack
 from core.runtime.runtime import Runtime
-from core.store.checkpoint_files import CHECKPOINTS, newest_states, path_of
+from core.store.checkpoint_files import BLOBS, CHECKPOINTS, copies_of, newest_states, path_of
 from core.store.data_folder import RUNS
 from core.training.data.stream import open_stream
 from core.training.trainer import Trainer
@@ -212,7 +212,7 @@ def _run(job: Job, folder: Path) -> Outcome:
         swarm.end()
         told, logs = swarm.told, swarm.logs
     rules = manifests.load(str(path))
-    homes = [folder / name / RUNS / rules.run_id / CHECKPOINTS for name in told]
+    homes = [folder / name / RUNS / rules.run_id for name in told]
     losses, steps = asyncio.run(_judge(rules, homes, folder))
     batches = sum(each.samples for each in told.values()) * job.trainers // BATCH
     return Outcome(
@@ -307,19 +307,22 @@ async def _judge(rules: Manifest, homes: Sequence[Path], folder: Path) -> tuple[
 
     Args:
         rules: the run's manifest.
-        homes: the folders of the checkpoints.
+        homes: the run's folders.
         folder: for the run's data.
     """
     backends = {backend.uid: backend for backend in all_experts(rules)}
-    states = [(home, newest_states(home)) for home in homes]
+    saved = [(home / CHECKPOINTS, newest_states(home / CHECKPOINTS)) for home in homes]
+    # one that was on its way to another host in the end is among the copies
+    files = [(home, file) for home, states in saved for file in states.values()]
+    files += [(home / BLOBS, file) for home in homes for file in copies_of(rules.run, home / BLOBS)]
     for uid, backend in backends.items():
-        found = [(known[str(uid)].version, home, known[str(uid)]) for home, known in states if str(uid) in known]
+        found = [(file.version, home, file) for home, file in files if file.part == str(uid)]
         if found:
             _, home, file = max(found, key=lambda one: one[0])
             backend.load_state(unpack(path_of(home, file.sha256).read_bytes()).tensors)
         else:
             progress(f"Nobody has saved the expert {uid}.")
-    trunks = [unpack(path_of(home, known[TRUNK].sha256).read_bytes()) for home, known in states if TRUNK in known]
+    trunks = [unpack(path_of(home, known[TRUNK].sha256).read_bytes()) for home, known in saved if TRUNK in known]
     if rules.strategy != ALONE:
         trunks = [max(trunks, key=_progress)]
     torch.set_num_threads(1)
