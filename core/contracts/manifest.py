@@ -44,6 +44,10 @@ Release = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,4}(\.[0-9]{1,4}){1,2}\Z
 _ADDRESS = r"([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}"
 Bootstrap = Annotated[str, msgspec.Meta(pattern=rf"^[0-9a-f]{{64}}@{_ADDRESS}(,{_ADDRESS}){{0,7}}\Z", max_length=640)]
 """PEER@ADDRESS,ADDRESS as `hearth address` prints it."""
+Source = Annotated[
+    str, msgspec.Meta(pattern=r"^https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?(/[A-Za-z0-9._~-]{1,128}){0,16}/?\Z")
+]
+"""No user, no query: what is asked for there is always a file with a hash for a name."""
 
 
 class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -54,6 +58,14 @@ class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """Bytes."""
     held_out: bool = False
     """Never trained on."""
+
+
+class ShardList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file that lists a run's shards (`core.contracts.data`), named by its content as they are."""
+
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+    size: Annotated[int, msgspec.Meta(ge=1, le=4 << 20)]
+    """Bytes; 32,768 shards take 3.6 MB."""
 
 
 class Training(msgspec.Struct, frozen=True):
@@ -96,7 +108,7 @@ class Training(msgspec.Struct, frozen=True):
     None: it goes on. An expert's rate falls by its own samples, measured against its share of these."""
 
 
-class _Lasting(msgspec.Struct, frozen=True):
+class _Lasting(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a run is as long as it lives: with anything else here it is another run."""
 
     run: str
@@ -105,6 +117,7 @@ class _Lasting(msgspec.Struct, frozen=True):
     shards: tuple[Shard, ...]
     seed: int
     """From which every expert and the trunk begin."""
+    shard_list: ShardList | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True, dict=True):
@@ -123,6 +136,10 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     training: Training
     shards: Annotated[tuple[Shard, ...], msgspec.Meta(max_length=4096)] = ()
     """The text in its order, for data that are text."""
+    shard_list: ShardList | None = None
+    """Where there are more of them: their list, which is fetched as they are."""
+    sources: Annotated[tuple[Source, ...], msgspec.Meta(max_length=16)] = ()
+    """Folders on web servers that have the shards, and their list, by hash."""
     bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=16)] = ()
     """Peers through which a newcomer joins, beside those that it is told."""
     trunk: Trunk = Local()
@@ -134,7 +151,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     def run_id(self) -> str:
         """The run's name in folders, DHT keys and calls: its name and the digest of what it lastingly is, such as
         `digits-1f2e3d4c`. The title, bootstrap peers and all of `training` but the seed may change while it lives."""
-        lasting = _Lasting(self.run, self.data, self.model, self.shards, self.training.seed)
+        lasting = _Lasting(self.run, self.data, self.model, self.shards, self.training.seed, self.shard_list)
         return f"{self.run}-{hashlib.sha256(msgspec.json.encode(lasting, order='sorted')).hexdigest()[:DIGEST]}"
 
     @property
@@ -219,6 +236,8 @@ def _impossible(manifest: Manifest) -> Notice | None:
         expert = EXPERTS[model.expert].numbers(model) if model.expert else 0
     except ManifestError as error:
         return error.notice
+    if manifest.shards and manifest.shard_list:
+        return notice("manifest.two_lists")
     if not kind.experts and (model.layers or model.grid or model.expert or model.k):
         return notice("manifest.without_experts", kind=model.kind)
     if kind.experts and not (model.layers and model.grid and model.expert and model.k):

@@ -3556,12 +3556,52 @@
       <translation>Hält für sie nie an</translation>
     </message>
     <message>
+      <source>data.bad_line</source>
+      <translation>Zeile {line:digits} von {path} ist kein JSON-Objekt mit einem "text": {why}.</translation>
+    </message>
+    <message>
+      <source>data.bad_list</source>
+      <translation>Die Liste der Teile des Laufs ist keine: {why}. Frage den Organisator.</translation>
+    </message>
+    <message>
+      <source>data.changed</source>
+      <translation>Eine Datei wurde geändert, während sie gelesen wurde. Versuche es noch einmal.</translation>
+    </message>
+    <message>
+      <source>data.coming</source>
+      <translation>Die Daten des Laufs {run} sind noch nicht hier. Sie werden von Peers geholt, die sie haben; das Training beginnt mit dem ersten Teil.</translation>
+    </message>
+    <message>
+      <source>data.fails</source>
+      <translation>{times:count}-mal hintereinander konnten die Daten des Laufs nicht geholt oder weitergegeben werden ({error}). Bitte melde es.</translation>
+    </message>
+    <message>
+      <source>data.line_too_long</source>
+      <translation>Zeile {line:digits} von {path} ist länger als {most:size}. Mache mehrere Dokumente daraus.</translation>
+    </message>
+    <message>
       <source>data.no_digits</source>
       <translation>Die Daten des Laufs „digits“ fehlen: Installiere das Paket scikit-learn neu.</translation>
     </message>
     <message>
+      <source>data.no_files</source>
+      <translation>In {place} ist nichts, womit trainiert werden kann: Textdateien enden auf {endings}.</translation>
+    </message>
+    <message>
+      <source>data.none_yet</source>
+      <translation>Noch ist kein Teil der Daten des Laufs hier. Das Training beginnt, sobald der erste geholt ist.</translation>
+    </message>
+    <message>
+      <source>data.not_utf8</source>
+      <translation>{path} ist kein Text in UTF-8: Byte {place} gehört zu keinem Zeichen. Speichere die Datei als UTF-8, oder nimm sie weg.</translation>
+    </message>
+    <message>
       <source>data.not_written</source>
       <translation>{path} ist nicht beschreibbar: {why}.</translation>
+    </message>
+    <message>
+      <source>data.one_document</source>
+      <translation>Es gibt nur ein Dokument, und eines muss zurückgehalten werden. Gib mindestens zwei Dateien an, oder eine von mehr als 256 KB mit Leerzeilen.</translation>
     </message>
     <message>
       <source>data.part_gone</source>
@@ -3577,6 +3617,18 @@
     <message>
       <source>data.text_too_short</source>
       <translation>Der Lauf {run} hat keine Sequenz oder einen Text, der dafür zu kurz ist.</translation>
+    </message>
+    <message>
+      <source>data.too_large</source>
+      <translation>Der Text hat {size:size}; ein Lauf nimmt höchstens {most:size}. Nimm einen Teil davon.</translation>
+    </message>
+    <message>
+      <source>data.too_many_files</source>
+      <translation>Es sind mehr als {most} Dateien. Schreibe mehrere Texte in eine .jsonl-Datei, jeden in eine Zeile.</translation>
+    </message>
+    <message>
+      <source>data.unreadable</source>
+      <translation>{path} kann nicht gelesen werden: {why}.</translation>
     </message>
     <message>
       <source>data_folder.gone</source>
@@ -4503,6 +4555,10 @@
     <message>
       <source>manifest.trunk_value</source>
       <translation>`{field}` seines `trunk` ist {value}; erlaubt ist {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.two_lists</source>
+      <translation>Es hat sowohl shards als auch eine shard_list. Lass eines davon weg.</translation>
     </message>
     <message>
       <source>manifest.unreadable</source>

@@ -723,12 +723,52 @@
       <translation>Never stops for them</translation>
     </message>
     <message>
+      <source>data.bad_line</source>
+      <translation>Line {line:digits} of {path} is no JSON object with a "text": {why}.</translation>
+    </message>
+    <message>
+      <source>data.bad_list</source>
+      <translation>The list of the run's shards is none: {why}. Ask the organiser.</translation>
+    </message>
+    <message>
+      <source>data.changed</source>
+      <translation>A file was changed while it was read. Try again.</translation>
+    </message>
+    <message>
+      <source>data.coming</source>
+      <translation>The data of the run {run} are not here yet. They are fetched from peers that have them; training begins with the first part.</translation>
+    </message>
+    <message>
+      <source>data.fails</source>
+      <translation>The run's data could not be fetched or given {times:count} times in a row ({error}). Please report it.</translation>
+    </message>
+    <message>
+      <source>data.line_too_long</source>
+      <translation>Line {line:digits} of {path} is longer than {most:size}. Make several documents of it.</translation>
+    </message>
+    <message>
       <source>data.no_digits</source>
       <translation>The data of the run 'digits' is missing: install the package scikit-learn again.</translation>
     </message>
     <message>
+      <source>data.no_files</source>
+      <translation>There is nothing to train on in {place}: files of text end with {endings}.</translation>
+    </message>
+    <message>
+      <source>data.none_yet</source>
+      <translation>No part of the run's data is here yet. Training begins when the first has been fetched.</translation>
+    </message>
+    <message>
+      <source>data.not_utf8</source>
+      <translation>{path} is no text in UTF-8: byte {place} belongs to no character. Save it as UTF-8, or take it away.</translation>
+    </message>
+    <message>
       <source>data.not_written</source>
       <translation>{path} cannot be written: {why}.</translation>
+    </message>
+    <message>
+      <source>data.one_document</source>
+      <translation>There is only one document, and one must be held out. Give at least two files, or one longer than 256 KB with empty lines in it.</translation>
     </message>
     <message>
       <source>data.part_gone</source>
@@ -744,6 +784,18 @@
     <message>
       <source>data.text_too_short</source>
       <translation>The run {run} has no sequence, or a text that is too short for it.</translation>
+    </message>
+    <message>
+      <source>data.too_large</source>
+      <translation>The text has {size:size}; a run takes at most {most:size}. Take a part of it.</translation>
+    </message>
+    <message>
+      <source>data.too_many_files</source>
+      <translation>There are more than {most} files. Put several texts into one .jsonl file, a line each.</translation>
+    </message>
+    <message>
+      <source>data.unreadable</source>
+      <translation>{path} cannot be read: {why}.</translation>
     </message>
     <message>
       <source>data_folder.gone</source>
@@ -1670,6 +1722,10 @@
     <message>
       <source>manifest.trunk_value</source>
       <translation>`{field}` of its `trunk` is {value}; it must be {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.two_lists</source>
+      <translation>It has both shards and a shard_list. Leave one of them out.</translation>
     </message>
     <message>
       <source>manifest.unreadable</source>
