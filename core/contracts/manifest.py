@@ -4,6 +4,7 @@ import functools
 import hashlib
 import logging
 import math
+import tomllib
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -211,6 +212,25 @@ def decode(document: bytes, source: str) -> Manifest:
     return manifest
 
 
+def from_toml(document: bytes, source: str) -> Manifest:
+    """Read a manifest that is TOML.
+
+    Args:
+        document: UTF-8.
+        source: as in `decode`.
+
+    Raises:
+        ManifestError: as `decode`.
+    """
+    try:
+        fields = tomllib.loads(document.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ManifestError(
+            notice("manifest.invalid", source=source, why=str(error), version=version("hearth"))
+        ) from error
+    return decode(msgspec.json.encode(fields), source)
+
+
 def _names(struct: type[msgspec.Struct]) -> set[str]:
     return {field.name for field in msgspec.structs.fields(struct)}
 
@@ -270,11 +290,13 @@ def built_in_runs() -> list[str]:
 
 
 def load(run: str) -> Manifest:
-    """The manifest of a built-in run, or that of an organiser's file: a path that ends with .json.
+    """The manifest of a built-in run, or that of an organiser's file: a path that ends with .json or .toml.
 
     Raises:
         ManifestError: no run has that name (the message lists those that exist), or the file cannot be used.
     """
+    if run.endswith(".toml"):
+        return from_toml(_read(Path(run)), run)
     if run.endswith(".json"):
         return decode(_read(Path(run)), run)
     runs = built_in_runs()

@@ -1,7 +1,7 @@
 """A run's data as shards: files that are named by their hash, so that peers can give them to each other.
 
-What an organiser has cut lies in a folder of its own (`core.store.cutting`): it is given to others, never removed, and
-no part of what Hearth may take of the disk. What came from others is beside it.
+What an organiser has cut (`core.store.cutting`) lies in the data folder, for whichever run names it: it is given to
+others, never removed, and no part of what Hearth may take of the disk. What came from others is in the run's folder.
 
 The text of the run `text` is that of `pydoc_data.topics`, Python's language reference, which differs by Python's
 version: the manifest lists the shards of one version, in their order. `python -m core.store.shards` prints the list for
@@ -28,7 +28,7 @@ from core.regular_files import read_regular
 from core.store.writing import remove, write_whole
 
 FOLDER, OWN = "data", "own-data"
-"""Inside the run's folder: what came from others, and what an organiser has put there."""
+"""Inside the run's folder what came from others, inside the data folder what an organiser has put there."""
 TOGETHER = 10
 """Shards whose samples are mixed: of a text that has more, a trainer needs no more of them at once."""
 HELD_OUT_SHARDS = 8
@@ -64,12 +64,17 @@ def streams(manifest: Manifest, parts: Sequence[Shard]) -> bool:
 
 
 def here(folder: Path) -> set[str]:
-    """Hashes of the files that are in a run's folder, right or damaged."""
+    """Hashes of the files that a run can use, right or damaged."""
     found: set[str] = set()
-    for name in (FOLDER, OWN):
+    for place in (folder / FOLDER, own_folder(folder)):
         with contextlib.suppress(OSError):  # there is none
-            found.update(path.name for path in (folder / name).iterdir() if len(path.name) == 64)
+            found.update(path.name for path in place.iterdir() if len(path.name) == 64)
     return found
+
+
+def own_folder(folder: Path) -> Path:
+    """Where an organiser's shards are, for a run's folder."""
+    return folder.parent.parent / OWN
 
 
 def missing(manifest: Manifest, folder: Path) -> list[Shard]:
@@ -115,8 +120,13 @@ def place(folder: Path, sha256: str, partial: Path) -> None:
 
 
 def path_of(folder: Path, sha256: str) -> Path:
-    """Where a shard or their list is, in the folder of its run, if it is there."""
-    own = folder / OWN / sha256
+    """Where a shard or their list is, if it is there.
+
+    Args:
+        folder: the run's.
+        sha256: the file's hash.
+    """
+    own = own_folder(folder) / sha256
     return own if own.exists() else folder / FOLDER / sha256
 
 

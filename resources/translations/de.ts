@@ -3588,6 +3588,10 @@
       <translation>In {place} ist nichts, womit trainiert werden kann: Textdateien enden auf {endings}.</translation>
     </message>
     <message>
+      <source>data.no_room</source>
+      <translation>Die Teile brauchen {size:size} in {folder}, frei sind {free:size}. Schaffe Platz, oder nenne mit --data-dir einen anderen Datenordner.</translation>
+    </message>
+    <message>
       <source>data.none_yet</source>
       <translation>Noch ist kein Teil der Daten des Laufs hier. Das Training beginnt, sobald der erste geholt ist.</translation>
     </message>
@@ -4453,6 +4457,10 @@
       <translation>ein Stapel an einer Schicht nähme {size:size}, und {most:size} sind das Höchste. Verringere batch, sequence oder width.</translation>
     </message>
     <message>
+      <source>manifest.exists</source>
+      <translation>Es gibt schon eine Datei {path}. Nenne mit --out eine andere.</translation>
+    </message>
+    <message>
       <source>manifest.expert_too_large</source>
       <translation>ein Experte nähme {size:size}, und {most:size} sind das Höchste. Verringere width oder hidden.</translation>
     </message>
@@ -5040,8 +5048,28 @@
       <translation>Unbekannt</translation>
     </message>
     <message>
+      <source>run.bad_licence</source>
+      <translation>Eine Lizenz hat höchstens {most} Zeichen.</translation>
+    </message>
+    <message>
+      <source>run.bad_name</source>
+      <translation>{name} ist kein Name für einen Lauf: er beginnt mit einem Kleinbuchstaben und hat höchstens 32 Kleinbuchstaben, Ziffern, - und _.</translation>
+    </message>
+    <message>
+      <source>run.bad_title</source>
+      <translation>Ein Titel hat 1 bis 80 Zeichen.</translation>
+    </message>
+    <message>
+      <source>run.bad_volunteers</source>
+      <translation>{text} ist keine Zahl von Freiwilligen: 1 bis {most}.</translation>
+    </message>
+    <message>
       <source>run.begins</source>
       <translation>Beginnt von selbst; ein anderer PC muss als Gastgeber mitmachen.</translation>
+    </message>
+    <message>
+      <source>run.built_in_name</source>
+      <translation>{name} ist ein Lauf, der mit Hearth kommt. Wähle einen anderen Namen.</translation>
     </message>
     <message>
       <source>run.choose_another</source>

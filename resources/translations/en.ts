@@ -755,6 +755,10 @@
       <translation>There is nothing to train on in {place}: files of text end with {endings}.</translation>
     </message>
     <message>
+      <source>data.no_room</source>
+      <translation>The shards need {size:size} in {folder}, and {free:size} are free. Make room, or name another data folder with --data-dir.</translation>
+    </message>
+    <message>
       <source>data.none_yet</source>
       <translation>No part of the run's data is here yet. Training begins when the first has been fetched.</translation>
     </message>
@@ -1620,6 +1624,10 @@
       <translation>a batch at a layer would take {size:size}, and {most:size} are the most. Lower batch, sequence or width.</translation>
     </message>
     <message>
+      <source>manifest.exists</source>
+      <translation>There is a file {path} already. Name another one with --out.</translation>
+    </message>
+    <message>
       <source>manifest.expert_too_large</source>
       <translation>an expert would take {size:size}, and {most:size} are the most. Lower width or hidden.</translation>
     </message>
@@ -2207,8 +2215,28 @@
       <translation>Unknown</translation>
     </message>
     <message>
+      <source>run.bad_licence</source>
+      <translation>A licence has at most {most} characters.</translation>
+    </message>
+    <message>
+      <source>run.bad_name</source>
+      <translation>{name} is no name for a run: it begins with a small letter, and has at most 32 small letters, digits, - and _.</translation>
+    </message>
+    <message>
+      <source>run.bad_title</source>
+      <translation>A title has 1 to 80 characters.</translation>
+    </message>
+    <message>
+      <source>run.bad_volunteers</source>
+      <translation>{text} is no number of volunteers: 1 to {most}.</translation>
+    </message>
+    <message>
       <source>run.begins</source>
       <translation>Begins by itself; another PC must take part as a host.</translation>
+    </message>
+    <message>
+      <source>run.built_in_name</source>
+      <translation>{name} is a run that comes with Hearth. Choose another name.</translation>
     </message>
     <message>
       <source>run.choose_another</source>
