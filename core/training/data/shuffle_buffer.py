@@ -224,7 +224,7 @@ class ShuffleBuffer(Stream):
             self._open_more()
 
     def _room(self) -> int:
-        return min(CAPACITY, SHARE * int(self._uses.sum()))
+        return max(self.batch, min(CAPACITY, SHARE * int(self._uses.sum())))
 
     def _open_more(self, again: bool = False) -> None:
         """Open what is here until enough are.
@@ -236,7 +236,9 @@ class ShuffleBuffer(Stream):
             return
         least = int(self._uses[self._shelf.usable].min())
         opened = {one.number for one in self._open}
-        fit = [n for n in self._shelf.here() if n not in opened and (again or self._uses[n] == least)]
+        fit = [number for number in self._shelf.here() if number not in opened]
+        if not again:  # of few data the buffer holds one pass
+            fit = [number for number in fit if self._uses[number] == least and not self._left[number]]
         chance = torch.rand(len(self._uses), generator=self._random("shards", int(self._uses.sum()))).tolist()
         for number in sorted(fit, key=lambda n: (int(self._uses[n]), chance[n])):
             if len(self._open) >= TOGETHER or (again and self._open):
