@@ -79,6 +79,8 @@ class ShardExchange:
         """(), as long as their list is not here."""
         self._train: list[int] = []
         """Numbers of those to train on."""
+        self._first: list[int] = []
+        """What is held out, as far as trainers are judged by it."""
         self._here: set[int] = set()
         """Numbers of those that were found right."""
         self._unchecked = False
@@ -120,6 +122,7 @@ class ShardExchange:
         await self._look()
         await self._tell()
         await self._fetch_wanted()
+        await self._tell()
         self._files.replicated = self._spares()
         if not self._is_ready and self._begins():
             self._is_ready = True
@@ -137,6 +140,7 @@ class ShardExchange:
         if named:
             self._share(named)
         self._parts, self._train = parts, [n for n, part in enumerate(parts) if not part.held_out]
+        self._first = [number for number, part in enumerate(parts) if part.held_out][: shards.HELD_OUT_SHARDS]
         self._copies = [0] * len(parts)
         self._read_at = -TELL_S
         await self._read_others()
@@ -190,11 +194,7 @@ class ShardExchange:
         """Whether a trainer can begin."""
         if not shards.streams(self._manifest, self._parts):
             return len(self._here) == len(self._parts)
-        return self._here.issuperset(self._first()) and not self._here.isdisjoint(self._train)
-
-    def _first(self) -> list[int]:
-        """What is held out, as far as trainers are judged by it."""
-        return [n for n, part in enumerate(self._parts) if part.held_out][: shards.HELD_OUT_SHARDS]
+        return self._here.issuperset(self._first) and not self._here.isdisjoint(self._train)
 
     def _spares(self) -> Sequence[Spare]:
         """What was trained on and enough others have: the most replicated goes first."""
@@ -263,41 +263,41 @@ class ShardExchange:
 
     def wanted(self) -> list[int]:
         """What is to be fetched, in this order."""
-        missing = [number for number in range(len(self._parts)) if number not in self._here]
+        missing = [number for number in range(len(self._parts)) if number not in self._here and self._may_come(number)]
         if not missing:
             return []
-        if shards.streams(self._manifest, self._parts):
-            first = [number for number in self._first() if number not in self._here]
-            rest = self._to_train_on()
-        else:
+        most = len(missing)
+        if not shards.streams(self._manifest, self._parts):
             first, rest = [number for number in missing if self._parts[number].held_out], missing
+        else:
+            first = [number for number in missing if number in self._first]
+            rest, most = (missing, most) if self._keeps else self._to_train_on()
         chance = {number: self._chance.random() for number in rest}
-        return list(dict.fromkeys([*first, *sorted(rest, key=lambda number: (self._copies[number], chance[number]))]))
+        rest = sorted(rest, key=lambda number: (self._copies[number], chance[number]))[:most]
+        return list(dict.fromkeys([*first, *rest]))
 
-    def _to_train_on(self) -> list[int]:
-        """Shards that were used least, or all for who keeps them; none while there are enough ahead."""
-        if self._keeps:
-            return [number for number in range(len(self._parts)) if number not in self._here]
+    def _to_train_on(self) -> tuple[list[int], int]:
+        """Those that are missing of the shards that were used least, and how many of them are wanted now."""
         least = min((self._uses[number] for number in self._train), default=0)
-        ahead = sum(self._uses[number] == least for number in self._train if number in self._here)
-        if ahead >= (AHEAD if self._trains else 1):
-            return []
-        return [number for number in self._train if number not in self._here and self._uses[number] == least]
+        fresh = [number for number in self._train if self._uses[number] == least]
+        ahead = sum(number in self._here for number in fresh)
+        wanted = max(0, (AHEAD if self._trains else 1) - ahead)
+        return [number for number in fresh if number not in self._here and self._may_come(number)], wanted
 
     async def _fetch_wanted(self) -> None:
         until = time.monotonic() + STEP_S
         while time.monotonic() < until:
-            now = time.monotonic()
-            chosen = [n for n in self.wanted() if self._failed.get(n, now) <= now and self._may_have(n)][:AT_ONCE]
-            came = await asyncio.gather(*(self._fetch_shard(number) for number in chosen))
+            came = await asyncio.gather(*(self._fetch_shard(number) for number in self.wanted()[:AT_ONCE]))
             if not any(came):
                 return
             if not self._is_ready and self._begins():
-                return  # training begins; the rest comes meanwhile
+                break  # training begins; the rest comes meanwhile
         self.more = True
 
-    def _may_have(self, number: int) -> bool:
-        return bool(self._copies[number] or self._manifest.sources)
+    def _may_come(self, number: int) -> bool:
+        """Whether somebody has it who has not just failed to give it."""
+        rests = self._failed.get(number, -TRY_AGAIN_S) > time.monotonic()
+        return bool(self._copies[number] or self._manifest.sources) and not rests
 
     async def _fetch_shard(self, number: int) -> bool:
         if came := await self._fetch(self._parts[number], self._givers(number)):
