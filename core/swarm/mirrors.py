@@ -36,6 +36,8 @@ RESTS = 256
 """Servers remembered."""
 PORTS = (80, 443)
 """And all from 1024 up: none of another service that could be talked into something."""
+FAULTS = (TimeoutError, NetworkError, http.client.HTTPException, ConnectionError, ssl.SSLError, ValueError)
+"""Of a server; the last for an address that is none."""
 AGENT, REQUEST = "hearth", 512
 """How a request names its sender, and about how many bytes it takes."""
 
@@ -87,7 +89,7 @@ class Mirrors:
                 if file.digest.hexdigest() != sha256:
                     await asyncio.to_thread(file.begin_anew)
                     raise NetworkError("It gave something else.")
-            except (TimeoutError, NetworkError, http.client.HTTPException, ConnectionError, ssl.SSLError) as error:
+            except FAULTS as error:
                 log.info("%s did not give the file %s: %s", source, sha256[:8], error or type(error).__name__)
                 self._leave_alone(source)
             else:
@@ -124,11 +126,9 @@ class Mirrors:
 
         Raises:
             NetworkError: there is none that may be asked, or it cannot be reached.
+            ValueError: the address is none.
         """
-        try:
-            host, port = place.hostname or "", place.port or (443 if place.scheme == "https" else 80)
-        except ValueError as error:
-            raise NetworkError(f"This is no address: {error}.") from error
+        host, port = place.hostname or "", place.port or (443 if place.scheme == "https" else 80)
         if place.scheme not in ("http", "https") or not host or not (port in PORTS or port >= 1024):
             raise NetworkError(f"{place.scheme}, port {port}, is nothing to fetch files from.")
         try:
