@@ -30,6 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
         arguments = [*arguments[1:2], "--help"]
     options = _parser().parse_args(arguments)
     try:
+        if options.command == "runs.run" and options.what == "new":  # reads pictures, and is slower to load
+            options.command = "new_run.new"
         module, _, function = options.command.partition(".")
         return int(getattr(importlib.import_module(f"core.commands.{module}"), function)(options) or 0)
     except HearthError as error:
@@ -144,6 +146,8 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     )
     run.add_argument("weight", nargs="?", type=_weight, help="how much it gets, beside the others' weights (1)")
     new = run.add_argument_group("a new run")
+    kinds = ["text", "pictures", "vc-asgd"]
+    new.add_argument("--template", choices=kinds, help="which kind of run (as the data are: text or pictures)")
     new.add_argument("--name", help="its name (that of the folder)")
     new.add_argument("--title", help="its title (made of the name)")
     new.add_argument("--licence", help="that of the data (not said)")

@@ -1,12 +1,14 @@
 """A new run's manifest as an organiser reads and edits it: TOML with a word on each value."""
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
 from core.commands.proposal import Proposal
 from core.contracts.manifest import ShardList
+from core.contracts.model import Pictures
 from core.contracts.trunk import Diloco, Local, VcAsgd
 
 NOTES = {
@@ -33,6 +35,12 @@ NOTES = {
     "seed": "the run begins with it; another one is another run",
 }
 """On the values of `model` and `training`."""
+OF_PICTURES = {
+    "width": "pixels",
+    "height": "pixels",
+    "channels": "1 grey, 3 red, green and blue",
+    "classes": "what there is to tell apart, by number",
+}
 TRUNKS = {
     Local: "One trainer: nothing is to be agreed on.",
     Diloco: "Trainers agree on the dense part now and then: for home lines.",
@@ -40,17 +48,28 @@ TRUNKS = {
 }
 
 
-def written(name: str, title: str, licence: str, data: str, proposal: Proposal, shards: ShardList, about: str) -> str:
+class Cut(NamedTuple):
+    """Data that became shards."""
+
+    kind: str
+    listed: ShardList
+    shards: int
+    rows: int
+    """Of a pass over what is trained on: bytes of text, or pictures."""
+    about: str
+    """What they are, in a sentence."""
+    pictures: Pictures | None = None
+
+
+def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -> str:
     """The manifest.
 
     Args:
         name: of the run.
         title: as people read it.
         licence: of the data; "": it is not said.
-        data: kind of data.
+        cut: the data.
         proposal: model and rules.
-        shards: the list of the data's shards.
-        about: what the data are, a comment.
     """
     lines = [
         "# A run of Hearth. What the values mean: the help page Organisers.",
@@ -62,23 +81,26 @@ def written(name: str, title: str, licence: str, data: str, proposal: Proposal, 
     if licence:
         lines.append(_line("licence", licence, "of the data"))
     lines += [
-        _line("data", data, ""),
+        _line("data", cut.kind, ""),
         "# Peers through which others join, as `hearth address` prints them.",
         "bootstrap = []",
     ]
     lines += ["# Web servers with a copy of the shards, such as https://example.org/my-run", "sources = []"]
-    lines += ["", f"# {about}", "[shard_list]", *_table(shards), "", "[model]", *_table(proposal.model)]
+    lines += ["", f"# {cut.about}", "[shard_list]", *_table(cut.listed), ""]
+    if cut.pictures:
+        lines += ["[pictures]", *_table(cut.pictures, OF_PICTURES), ""]
+    lines += ["[model]", *_table(proposal.model)]
     lines += ["", "[training]", *_table(proposal.training)]
     lines += ["", f"# {TRUNKS[type(proposal.trunk)]}", "[trunk]"]
     lines += [_line("strategy", str(proposal.trunk.__struct_config__.tag), ""), *_table(proposal.trunk)]
     return "\n".join(lines) + "\n"
 
 
-def _table(values: msgspec.Struct) -> list[str]:
+def _table(values: msgspec.Struct, notes: Mapping[str, str] = NOTES) -> list[str]:
     """Those that are not what they are anyway."""
     usual = {field.name: field.default for field in msgspec.structs.fields(values)}
     chosen = ((name, getattr(values, name)) for name in usual)
-    return [_line(name, value, NOTES.get(name, "")) for name, value in chosen if value != usual[name]]
+    return [_line(name, value, notes.get(name, "")) for name, value in chosen if value != usual[name]]
 
 
 def _line(key: str, value: Any, note: str) -> str:

@@ -7,16 +7,15 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
-from core.commands import proposal
-from core.commands.manifest_text import written
+from core.commands import picture_files, proposal
+from core.commands.manifest_text import Cut, written
 from core.commands.proposal import Proposal
 from core.contracts import data as lists
 from core.contracts import manifest as manifests
-from core.contracts.errors import DataFolderError, ManifestError, SettingsError
+from core.contracts.errors import DataError, DataFolderError, ManifestError, SettingsError
 from core.contracts.manifest import Manifest, Shard, ShardList
 from core.contracts.model import Name
 from core.contracts.notices import notice
@@ -33,17 +32,6 @@ SPARE_DISK = 256 << 20
 """Bytes that are left free."""
 LICENCES = 80
 """Characters of a licence's name."""
-
-
-class Cut(NamedTuple):
-    """Data that became shards."""
-
-    kind: str
-    listed: ShardList
-    shards: int
-    rows: int
-    """Of a pass over what is trained on: bytes of text, or pictures."""
-    about: str
 
 
 def new(options: argparse.Namespace) -> None:
@@ -66,10 +54,12 @@ def new(options: argparse.Namespace) -> None:
     title = _asked("Title", options.title or name.replace("-", " ").capitalize(), _titled, asks)
     licence = _asked("Licence of the data, such as CC BY 4.0", options.licence or "", _licence, asks)
     volunteers = int(_asked("Volunteers", str(options.volunteers or VOLUNTEERS), _number, asks))
-    own = data_folder(options.data_dir) / OWN
-    cut = _cut_text(place, own)
-    proposed = proposal.of_text(cut.rows, volunteers)
-    text = written(name, title, licence, cut.kind, proposed, cut.listed, cut.about)
+    cut = _cut(place, data_folder(options.data_dir) / OWN, options.template)
+    if cut.pictures:
+        proposed = proposal.of_pictures(cut.rows, volunteers, experts=options.template != "vc-asgd")
+    else:
+        proposed = proposal.of_text(cut.rows, volunteers)
+    text = written(name, title, licence, cut, proposed)
     manifest = manifests.from_toml(text.encode(), str(out))
     try:
         write_whole(out.absolute(), [text.encode()])
@@ -77,22 +67,40 @@ def new(options: argparse.Namespace) -> None:
         raise DataFolderError(notice("data.not_written", path=str(out), why=str(error.strerror))) from error
     print(cut.about)
     _show(manifest, proposed, cut, volunteers)
-    print(f"Wrote {out}, and {counted(cut.shards, 'shard')} into {own}.")
+    print(f"Wrote {out}, and {counted(cut.shards, 'shard')} into {data_folder(options.data_dir) / OWN}.")
     print(f"Start it with: hearth worker --run {out} --listen 0.0.0.0:4401")
 
 
-def _cut_text(place: Path, own: Path) -> Cut:
-    files = find([place])
-    found = cutting.survey(files)
-    total = found.train_bytes + found.held_out_bytes
-    _make_room(own, total)
-    written = cutting.write(files, found, own)
+def _cut(place: Path, own: Path, template: str | None) -> Cut:
+    """Write the shards.
+
+    Args:
+        place: the data.
+        own: where to.
+        template: what kind of run it shall be; None: as the data are.
+    """
+    pictures = None if template == "text" else picture_files.find(place)
+    if pictures is None and template in ("pictures", "vc-asgd"):
+        raise DataError(notice("data.no_pictures", place=str(place), template=template))
+    files = [] if pictures else find([place])
+    source = pictures.source if pictures else cutting.texts(files)
+    found = cutting.survey(source)
+    _make_room(own, found.train_bytes + found.held_out_bytes)
+    shards = cutting.write(source, found, own)
+    duplicates = f"{counted(found.duplicates, 'duplicate')} left out"
+    if pictures:
+        form = pictures.pictures
+        about = (
+            f"{counted(found.documents, 'picture')} of {len(form.classes)} classes, {form.width} x {form.height}; "
+            f"{found.held_out:,} held out, {duplicates}."
+        )
+        return Cut("pictures", _listed(shards, own), len(shards), found.documents - found.held_out, about, form)
     about = (
-        f"{counted(found.documents, 'document')} of {counted(len(files), 'file')}, {traffic(total)}; "
-        f"{counted(found.held_out, 'document')} ({traffic(found.held_out_bytes)}) held out, "
-        f"{counted(found.duplicates, 'duplicate')} left out."
+        f"{counted(found.documents, 'document')} of {counted(len(files), 'file')}, "
+        f"{traffic(found.train_bytes + found.held_out_bytes)}; {counted(found.held_out, 'document')} "
+        f"({traffic(found.held_out_bytes)}) held out, {duplicates}."
     )
-    return Cut("text", _listed(written, own), len(written), found.train_bytes, about)
+    return Cut("text", _listed(shards, own), len(shards), found.train_bytes, about)
 
 
 def _listed(written: list[Shard], own: Path) -> ShardList:
@@ -118,8 +126,8 @@ def _make_room(own: Path, total: int) -> None:
 
 def _show(manifest: Manifest, proposed: Proposal, cut: Cut, volunteers: int) -> None:
     """What is proposed, and what it costs."""
-    model, costs = manifest.model, proposal.estimate(cut.kind, proposed, cut.rows, volunteers)
-    numbers = proposal.numbers(cut.kind, proposed)
+    model, costs = manifest.model, proposal.estimate(manifest.ends, proposed, cut.rows, volunteers)
+    numbers = proposal.numbers(manifest.ends, proposed)
     grid = " x ".join(map(str, model.grid))
     experts = f"{counted(model.layers, 'layer')} of {grid} experts" if model.layers else "no experts"
     sizes = f"{experts}, width {model.width}, {_millions(numbers)} numbers"

@@ -3,10 +3,10 @@
 import math
 from typing import NamedTuple
 
-from core.contracts.kinds import DATA, EXPERTS, MODELS
+from core.contracts.kinds import DATA, EXPERTS, MODELS, Ends
 from core.contracts.manifest import STATE_BYTES, Training
 from core.contracts.model import Model
-from core.contracts.trunk import Diloco, Local, Trunk
+from core.contracts.trunk import Diloco, Local, Trunk, VcAsgd
 
 FLOPS_PER_S, HOURS = 20e9, 8
 """Of a volunteer's PC, and for how many hours a day it trains: what the estimate counts with."""
@@ -20,6 +20,7 @@ EXPERTS_OF_A_PC = 8
 """Of all layers together: each volunteer's part of the grid."""
 ROWS_OF_AN_EXPERT = 50_000
 """In a pass over the data, at least: with fewer it learns nothing."""
+PICTURES_OF_AN_EXPERT = 500
 SEED = 1337
 
 
@@ -66,25 +67,62 @@ def of_text(size: int, volunteers: int) -> Proposal:
         volunteers: PCs.
     """
     found = [_text_of(one, size, volunteers) for one in SIZES]
-    fit = [one for one in found if estimate("text", one, size, volunteers).days <= MOST_DAYS and _is_fed(one, size)]
+    fit = [one for one in found if _days(one, size, volunteers) <= MOST_DAYS and _is_fed(one, size)]
     return fit[-1] if fit else found[0]
+
+
+def _days(proposal: Proposal, size: int, volunteers: int) -> float:
+    return estimate(DATA["text"].ends(proposal.model, None), proposal, size, volunteers).days
+
+
+def of_pictures(pictures: int, volunteers: int, *, experts: bool) -> Proposal:
+    """A model that tells pictures apart.
+
+    Args:
+        pictures: to train on.
+        volunteers: PCs.
+        experts: whether it has some; else each PC holds all of a small model, and parts of the data are dealt out.
+    """
+    batch = 32
+    training = Training(
+        batch=batch,
+        trunk_rate=0.0005 if experts else 0.001,
+        expert_rate=0.001,
+        warmup_samples=20 * batch,
+        decay_samples=max(300 * batch, pictures),
+        target_samples=8,
+        max_age_s=2.0,
+        clip=1.0,
+        balance=0.01 if experts else 0.0,
+        in_flight=4 if experts else 1,
+        evaluate_every=64,
+        seed=SEED,
+    )
+    if not experts:
+        parts = max(1, min(50, pictures // (8 * batch)))
+        model = Model(kind="mlp", layers=0, grid=(), width=128, hidden=64)
+        return Proposal(model, training, VcAsgd(parts=parts, batches=max(1, pictures // parts // batch), strong=True))
+    layers, k = 2, 4
+    side = _side(EXPERTS_OF_A_PC * volunteers / layers, k * pictures / PICTURES_OF_AN_EXPERT)
+    model = Model(kind="ffn_dmoe", layers=layers, grid=(side, side), width=128, hidden=256, expert="ffn", k=k)
+    return Proposal(model, training, Diloco() if volunteers > 1 else Local())
 
 
 def _is_fed(proposal: Proposal, size: int) -> bool:
     """Whether there is a byte for each number that the model has."""
-    return numbers("text", proposal) <= size
+    return numbers(DATA["text"].ends(proposal.model, None), proposal) <= size
 
 
-def numbers(data: str, proposal: Proposal) -> int:
+def numbers(ends: Ends, proposal: Proposal) -> int:
     """How many a run trains.
 
     Args:
-        data: the kind of data.
+        ends: what its data look like.
         proposal: the run.
     """
     model = proposal.model
     experts = model.layers * math.prod(model.grid) * EXPERTS[model.expert].numbers(model) if model.expert else 0
-    return experts + MODELS[model.kind].numbers(model, DATA[data].ends(model))
+    return experts + MODELS[model.kind].numbers(model, ends)
 
 
 def _text_of(one: Size, size: int, volunteers: int) -> Proposal:
@@ -125,17 +163,17 @@ def _side(experts: float, most: float) -> int:
     return max(2, min(64, math.ceil(math.sqrt(experts)), math.isqrt(int(most)) or 1))
 
 
-def estimate(data: str, proposal: Proposal, rows: int, volunteers: int) -> Estimate:
+def estimate(ends: Ends, proposal: Proposal, rows: int, volunteers: int) -> Estimate:
     """What a run takes of each volunteer.
 
     Args:
-        data: the kind of data.
+        ends: what its data look like.
         proposal: the run.
         rows: of a pass: bytes of text, or pictures.
         volunteers: PCs, which share the pass.
     """
-    model, training, _ = proposal
-    kind, ends = MODELS[model.kind], DATA[data].ends(model)
+    model, training = proposal.model, proposal.training
+    kind = MODELS[model.kind]
     expert = EXPERTS[model.expert] if model.expert else None
     trunk = STATE_BYTES * kind.numbers(model, ends)
     experts = math.ceil(model.layers * math.prod(model.grid) / volunteers) if expert else 0
@@ -147,5 +185,7 @@ def estimate(data: str, proposal: Proposal, rows: int, volunteers: int) -> Estim
     mine = rows / volunteers
     # inputs and gradients to other hosts, and as many answers to other trainers, in fp16
     sent = mine * model.layers * model.k * model.width * 2 * 4 * (volunteers - 1) / volunteers
+    if isinstance(proposal.trunk, VcAsgd):  # each result is the whole trunk
+        sent += proposal.trunk.parts / volunteers * trunk / STATE_BYTES * 4
     computing, sending = mine * 4 * flops / FLOPS_PER_S, sent / UPLOAD_BYTES_PER_S
     return Estimate(int(memory), int(sent), max(computing, sending) / 3600 / HOURS, sending > computing)

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from core.contracts.errors import ManifestError
-from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, TaskKind
-from core.contracts.model import Model, Name
+from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, Ends, TaskKind
+from core.contracts.model import Model, Name, Pictures
 from core.contracts.notices import Notice, notice
 from core.contracts.trunk import Local, Trunk
 from core.contracts.trunk_faults import fault_of
@@ -119,6 +119,7 @@ class _Lasting(msgspec.Struct, frozen=True, omit_defaults=True):
     seed: int
     """From which every expert and the trunk begin."""
     shard_list: ShardList | None = None
+    pictures: Pictures | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True, dict=True):
@@ -139,6 +140,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """The text in its order, for data that are text."""
     shard_list: ShardList | None = None
     """Where there are more of them: their list, which is fetched as they are."""
+    pictures: Pictures | None = None
+    """What they are, for data that are pictures."""
     sources: Annotated[tuple[Source, ...], msgspec.Meta(max_length=16)] = ()
     """Folders on web servers that have the shards, and their list, by hash."""
     bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=16)] = ()
@@ -152,7 +155,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     def run_id(self) -> str:
         """The run's name in folders, DHT keys and calls: its name and the digest of what it lastingly is, such as
         `digits-1f2e3d4c`. The title, bootstrap peers and all of `training` but the seed may change while it lives."""
-        lasting = _Lasting(self.run, self.data, self.model, self.shards, self.training.seed, self.shard_list)
+        data = self.shard_list, self.pictures
+        lasting = _Lasting(self.run, self.data, self.model, self.shards, self.training.seed, *data)
         return f"{self.run}-{hashlib.sha256(msgspec.json.encode(lasting, order='sorted')).hexdigest()[:DIGEST]}"
 
     @property
@@ -170,6 +174,15 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         return TASKS[DATA[self.data].task]
 
     @property
+    def ends(self) -> Ends:
+        """What the data look like to the model.
+
+        Raises:
+            ManifestError: this Hearth does not know the data set.
+        """
+        return DATA[self.data].ends(self.model, self.pictures)
+
+    @property
     def flops(self) -> int:
         """Floating-point operations of a forward pass for each row of a DMoE layer, such as a token: trunk, gates and
         the k experts that are asked. Training takes three times as many, and a fourth time for what is recomputed.
@@ -177,8 +190,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         Raises:
             ManifestError: this Hearth does not know one of its kinds.
         """
-        ends = DATA[self.data].ends(self.model)
-        trunk = MODELS[self.model.kind].multiplications(self.model, ends)
+        trunk = MODELS[self.model.kind].multiplications(self.model, self.ends)
         expert = EXPERTS[self.model.expert].multiplications(self.model) if self.model.expert else 0
         return 2 * (trunk + self.model.layers * self.model.k * expert)
 
@@ -252,12 +264,14 @@ def _impossible(manifest: Manifest) -> Notice | None:
     begun, and not by a process that ends again and again."""
     model, batch, in_flight = manifest.model, manifest.training.batch, manifest.training.in_flight
     try:
-        kind, ends = MODELS[model.kind], DATA[manifest.data].ends(model)
+        kind, ends = MODELS[model.kind], manifest.ends
         expert = EXPERTS[model.expert].numbers(model) if model.expert else 0
     except ManifestError as error:
         return error.notice
     if manifest.shards and manifest.shard_list:
         return notice("manifest.two_lists")
+    if DATA[manifest.data].pictures != (manifest.pictures is not None):
+        return notice("manifest.pictures_missing" if DATA[manifest.data].pictures else "manifest.no_pictures")
     if not kind.experts and (model.layers or model.grid or model.expert or model.k):
         return notice("manifest.without_experts", kind=model.kind)
     if kind.experts and not (model.layers and model.grid and model.expert and model.k):

@@ -1403,6 +1403,10 @@
       <translation>Das Modell wird noch trainiert: Es setzt fort, was du schreibst, Byte für Byte.</translation>
     </message>
     <message>
+      <source>The model learns to tell pictures of its own apart. It cannot be tried yet.</source>
+      <translation>Das Modell lernt, eigene Bilder zu unterscheiden. Ausprobieren kann man es noch nicht.</translation>
+    </message>
+    <message>
       <source>Try the model</source>
       <translation>Modell ausprobieren</translation>
     </message>
@@ -3556,6 +3560,10 @@
       <translation>Hält für sie nie an</translation>
     </message>
     <message>
+      <source>data.bad_idx</source>
+      <translation>{path} ist keine von MNISTs Dateien, ist beschädigt, oder passt nicht zu ihren Klassen.</translation>
+    </message>
+    <message>
       <source>data.bad_line</source>
       <translation>Zeile {line:digits} von {path} ist kein JSON-Objekt mit einem "text": {why}.</translation>
     </message>
@@ -3564,8 +3572,16 @@
       <translation>Die Liste der Teile des Laufs ist keine: {why}. Frage den Organisator.</translation>
     </message>
     <message>
+      <source>data.bad_picture</source>
+      <translation>{path} ist kein lesbares Bild: {why}. Repariere es, oder nimm es weg.</translation>
+    </message>
+    <message>
       <source>data.changed</source>
       <translation>Eine Datei wurde geändert, während sie gelesen wurde. Versuche es noch einmal.</translation>
+    </message>
+    <message>
+      <source>data.classes</source>
+      <translation>Es gibt {n} Klassen, jede ein Ordner mit Bildern; es müssen 2 bis {most} sein.</translation>
     </message>
     <message>
       <source>data.coming</source>
@@ -3586,6 +3602,14 @@
     <message>
       <source>data.no_files</source>
       <translation>In {place} ist nichts, womit trainiert werden kann: Textdateien enden auf {endings}.</translation>
+    </message>
+    <message>
+      <source>data.no_labels</source>
+      <translation>Neben {path} ist keine Datei mit Klassen, deren Name labels-idx1-ubyte enthält.</translation>
+    </message>
+    <message>
+      <source>data.no_pictures</source>
+      <translation>In {place} sind keine Bilder für die Vorlage {template}: Ordner mit Bildern, einer für jede Klasse, oder MNISTs Dateien.</translation>
     </message>
     <message>
       <source>data.no_room</source>
@@ -3623,12 +3647,20 @@
       <translation>Der Lauf {run} hat keine Sequenz oder einen Text, der dafür zu kurz ist.</translation>
     </message>
     <message>
+      <source>data.too_few_pictures</source>
+      <translation>Der Lauf {run} hat keine zurückgehaltenen Bilder, oder zu wenige zum Trainieren.</translation>
+    </message>
+    <message>
       <source>data.too_large</source>
       <translation>Der Text hat {size:size}; ein Lauf nimmt höchstens {most:size}. Nimm einen Teil davon.</translation>
     </message>
     <message>
       <source>data.too_many_files</source>
       <translation>Es sind mehr als {most} Dateien. Schreibe mehrere Texte in eine .jsonl-Datei, jeden in eine Zeile.</translation>
+    </message>
+    <message>
+      <source>data.too_much_at_once</source>
+      <translation>Wo Teile der Daten ausgeteilt werden, hält jeder PC alle: höchstens {most:size}.</translation>
     </message>
     <message>
       <source>data.unreadable</source>
@@ -4509,6 +4541,10 @@
       <translation>dieses Hearth kennt keine Art von Modellen namens {name}, nur {known}.</translation>
     </message>
     <message>
+      <source>manifest.no_pictures</source>
+      <translation>Es sagt, was seine Bilder sind, aber seine Daten sind keine. Lass [pictures] weg.</translation>
+    </message>
+    <message>
       <source>manifest.no_run</source>
       <translation>Es gibt keinen Lauf namens {run}. Bekannte Läufe: {known}; oder gib den Pfad eines Manifests an (.json).</translation>
     </message>
@@ -4523,6 +4559,10 @@
     <message>
       <source>manifest.other_sequence</source>
       <translation>seine Daten kommen in Proben von {inputs}, nicht von {sequence}.</translation>
+    </message>
+    <message>
+      <source>manifest.pictures_missing</source>
+      <translation>Seine Daten sind Bilder, und es sagt nicht, welche: [pictures] braucht width, height, channels und classes.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>
@@ -4914,6 +4954,10 @@
     <message>
       <source>question.quitting</source>
       <translation>Hearth beendet sich und beantwortet keine Fragen mehr.</translation>
+    </message>
+    <message>
+      <source>question.run_answers_nothing</source>
+      <translation>Der Lauf {run} ({title}) lernt, eigene Bilder zu unterscheiden; ausprobieren kann man ihn noch nicht. Der Lauf digits liest Bilder: hearth run join digits.</translation>
     </message>
     <message>
       <source>question.run_continues_text</source>

@@ -723,6 +723,10 @@
       <translation>Never stops for them</translation>
     </message>
     <message>
+      <source>data.bad_idx</source>
+      <translation>{path} is none of MNIST's files, is damaged, or does not fit its labels.</translation>
+    </message>
+    <message>
       <source>data.bad_line</source>
       <translation>Line {line:digits} of {path} is no JSON object with a "text": {why}.</translation>
     </message>
@@ -731,8 +735,16 @@
       <translation>The list of the run's shards is none: {why}. Ask the organiser.</translation>
     </message>
     <message>
+      <source>data.bad_picture</source>
+      <translation>{path} is no picture that can be read: {why}. Repair it, or take it away.</translation>
+    </message>
+    <message>
       <source>data.changed</source>
       <translation>A file was changed while it was read. Try again.</translation>
+    </message>
+    <message>
+      <source>data.classes</source>
+      <translation>There are {n} classes, each a folder with pictures; there must be 2 to {most}.</translation>
     </message>
     <message>
       <source>data.coming</source>
@@ -753,6 +765,14 @@
     <message>
       <source>data.no_files</source>
       <translation>There is nothing to train on in {place}: files of text end with {endings}.</translation>
+    </message>
+    <message>
+      <source>data.no_labels</source>
+      <translation>Beside {path} there is no file of labels, whose name has labels-idx1-ubyte in it.</translation>
+    </message>
+    <message>
+      <source>data.no_pictures</source>
+      <translation>There are no pictures in {place} for the template {template}: folders of pictures, one for each class, or MNIST's files.</translation>
     </message>
     <message>
       <source>data.no_room</source>
@@ -790,12 +810,20 @@
       <translation>The run {run} has no sequence, or a text that is too short for it.</translation>
     </message>
     <message>
+      <source>data.too_few_pictures</source>
+      <translation>The run {run} has no pictures held out, or too few to train on.</translation>
+    </message>
+    <message>
       <source>data.too_large</source>
       <translation>The text has {size:size}; a run takes at most {most:size}. Take a part of it.</translation>
     </message>
     <message>
       <source>data.too_many_files</source>
       <translation>There are more than {most} files. Put several texts into one .jsonl file, a line each.</translation>
+    </message>
+    <message>
+      <source>data.too_much_at_once</source>
+      <translation>Where parts of the data are dealt out, each PC holds all of them: at most {most:size}.</translation>
     </message>
     <message>
       <source>data.unreadable</source>
@@ -1676,6 +1704,10 @@
       <translation>this Hearth has no kind of model named {name}, only {known}.</translation>
     </message>
     <message>
+      <source>manifest.no_pictures</source>
+      <translation>It says what its pictures are, but its data are none. Leave [pictures] out.</translation>
+    </message>
+    <message>
       <source>manifest.no_run</source>
       <translation>There is no run named {run}. Known runs: {known}; or give a manifest's path (.json).</translation>
     </message>
@@ -1690,6 +1722,10 @@
     <message>
       <source>manifest.other_sequence</source>
       <translation>its data come in samples of {inputs}, not of {sequence}.</translation>
+    </message>
+    <message>
+      <source>manifest.pictures_missing</source>
+      <translation>Its data are pictures, and it does not say what they are: [pictures] needs width, height, channels and classes.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>
@@ -2081,6 +2117,10 @@
     <message>
       <source>question.quitting</source>
       <translation>Hearth is quitting and answers no more questions.</translation>
+    </message>
+    <message>
+      <source>question.run_answers_nothing</source>
+      <translation>The run {run} ({title}) learns to tell pictures of its own apart; it cannot be tried yet. The run digits reads pictures: hearth run join digits.</translation>
     </message>
     <message>
       <source>question.run_continues_text</source>

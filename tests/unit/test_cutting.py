@@ -16,7 +16,7 @@ from core.store.documents import find
 
 def cut(place: Path, out: Path) -> tuple[cutting.Survey, dict[bool, bytes], list[Shard]]:
     """What a survey finds, the text of each part (held out or not), and the shards."""
-    files = find([place])
+    files = cutting.texts(find([place]))
     found = cutting.survey(files)
     out.mkdir(exist_ok=True)
     written = cutting.write(files, found, out)
@@ -37,7 +37,7 @@ def write(place: Path, texts: list[str], name: str = "{}.txt") -> None:
 
 
 def documents_of(part: bytes) -> set[bytes]:
-    return set(filter(None, part.split(cutting.BETWEEN)))
+    return set(filter(None, part.split(b"\n\n")))
 
 
 def test_no_document_is_in_both_parts_and_none_is_lost(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_no_document_is_in_both_parts_and_none_is_lost(tmp_path: Path) -> None:
     assert train | held_out == {text.strip().encode() for text in texts}
     assert not train & held_out and held_out
     assert found.documents == 300 and found.held_out == len(held_out) and found.duplicates == 0
-    assert len(parts[True]) <= cutting.HELD_OUT_SHARE * (len(parts[True]) + len(parts[False])) + 1
+    assert len(parts[True]) <= 0.05 * (len(parts[True]) + len(parts[False])) + 1
     assert len([shard for shard in shards if not shard.held_out]) > 10
     for shard in shards:  # a shard may end within a document, and not within a character
         (tmp_path / "out" / shard.sha256).read_bytes().decode()
@@ -62,7 +62,7 @@ def test_exact_duplicates_are_kept_once_wherever_they_stand(tmp_path: Path) -> N
     (tmp_path / "in" / "all.jsonl").write_text(lines, encoding="utf8")
     found, parts, _ = cut(tmp_path / "in", tmp_path / "out")
     assert (found.documents, found.duplicates) == (61, 120)
-    both = (parts[False] + parts[True]).split(cutting.BETWEEN)
+    both = (parts[False] + parts[True]).split(b"\n\n")
     assert sorted(filter(None, both)) == sorted(text.encode() for text in [*texts, "another one"])
 
 
@@ -107,7 +107,7 @@ def test_hidden_files_links_and_others_are_passed_over(tmp_path: Path) -> None:
 def test_what_cannot_be_used_is_named(name: str, content: bytes, said: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(DataError, match=said):
-        cutting.survey(find([tmp_path]))
+        cutting.survey(cutting.texts(find([tmp_path])))
 
 
 def test_a_line_that_is_too_long_is_refused_before_all_of_it_is_read(
@@ -116,12 +116,12 @@ def test_a_line_that_is_too_long_is_refused_before_all_of_it_is_read(
     monkeypatch.setattr(documents, "MAX_LINE", 1000)
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": "x" * 2000}))
     with pytest.raises(DataError, match="Line 1 of"):
-        cutting.survey(find([tmp_path]))
+        cutting.survey(cutting.texts(find([tmp_path])))
 
 
 def test_a_file_that_changes_meanwhile_and_a_folder_that_is_none_are_told(tmp_path: Path) -> None:
     write(tmp_path / "in", ["one", "two", "three"])
-    files = find([tmp_path / "in"])
+    files = cutting.texts(find([tmp_path / "in"]))
     found = cutting.survey(files)
     with pytest.raises(DataFolderError, match="cannot be written"):
         cutting.write(files, found, tmp_path / "nowhere")
@@ -139,7 +139,7 @@ def test_little_is_in_memory(tmp_path: Path) -> None:
     size = (tmp_path / "a.jsonl").stat().st_size
     assert size > 36 << 20
     tracemalloc.start()
-    files = [tmp_path / "a.jsonl"]
+    files = cutting.texts([tmp_path / "a.jsonl"])
     shards = cutting.write(files, cutting.survey(files), _made(tmp_path / "o"))
     assert tracemalloc.get_traced_memory()[1] < 8 << 20
     tracemalloc.stop()

@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from core.contracts.errors import ManifestError
-from core.contracts.kinds import DATA
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
 from core.contracts.pipe import Reading
@@ -64,7 +63,7 @@ def _distort(inputs: Tensor, generator: torch.Generator) -> Tensor:
 
 def _stream(manifest: Manifest, folder: Path | None, shuffle: int, told: Callable[[Reading], None]) -> Table:
     train, held_out = read()
-    classes, training = DATA["digits"].ends(manifest.model).classes, manifest.training
+    classes, training = manifest.ends.classes, manifest.training
     return Table(train, held_out, classes, training.batch, training.seed + shuffle, _distort)
 
 

@@ -72,6 +72,11 @@ class Shelf:
             self._here = [n for n in self._here if n != number]
         return content
 
+    def leave_out(self, number: int) -> None:
+        """Read a shard no more."""
+        self.usable.remove(number)
+        self._here = [n for n in self._here if n != number]
+
 
 class _Samples(NamedTuple):
     content: Tensor
@@ -232,7 +237,7 @@ class ShuffleBuffer(Stream):
         Args:
             again: whether also those that were used as often as any.
         """
-        if len(self._open) >= TOGETHER:
+        if len(self._open) >= TOGETHER or not self._shelf.usable:
             return
         least = int(self._uses[self._shelf.usable].min())
         opened = {one.number for one in self._open}
@@ -246,7 +251,10 @@ class ShuffleBuffer(Stream):
             self._begin(number, int(self._uses[number]))
 
     def _begin(self, number: int, use: int) -> None:
-        if (one := self._cut_out(number, use)) is not None:
+        one = self._cut_out(number, use)
+        if one is not None and one.is_read:  # a stranger's file, with nothing in it
+            self._shelf.leave_out(number)
+        elif one is not None:
             self._uses[number] += 1
             self._open.append(one)
             self._told(Reading({number: use + 1}, []))

@@ -16,7 +16,6 @@ import torch
 from torch import Tensor
 
 from core.contracts.errors import DataError, ManifestError
-from core.contracts.kinds import DATA
 from core.contracts.manifest import Manifest, Shard
 from core.contracts.notices import notice
 from core.contracts.pipe import Reading
@@ -45,7 +44,7 @@ class TextStream(Stream):
             DataError: shards of the text are missing.
         """
         self._text, held_out = shards.open_text(manifest, folder)
-        ends = DATA["text"].ends(manifest.model)
+        ends = manifest.ends
         self._window = window = ends.inputs + 1
         if window == 1 or min(len(self._text), len(held_out)) < window + HELD_OUT_WINDOWS:
             raise ManifestError(notice("data.text_too_short", run=manifest.run))
@@ -139,7 +138,7 @@ def _streamed(
         ManifestError: the model has no sequence, or the text is too short for one.
         DataError: what is held out is missing, or no other shard is here yet.
     """
-    ends, training = DATA["text"].ends(manifest.model), manifest.training
+    ends, training = manifest.ends, manifest.training
     window = ends.inputs + 1
     held_out = [part for part in parts if part.held_out][:HELD_OUT_SHARDS]
     enough = sum(part.size for part in held_out) >= window + HELD_OUT_WINDOWS
