@@ -77,11 +77,14 @@ def _whole(run: str, folder: Path, parts: Sequence[Shard], form: _Form) -> Tenso
 
     Raises:
         DataError: one is not here.
+        ManifestError: there are none in them.
     """
     contents = [shards.read(folder, part) for part in parts]
     found = [form.rows(content) for content in contents if content is not None]
     if len(found) < len(parts):
         raise DataError(notice("data.coming", run=run))
+    if not sum(map(len, found)):
+        raise ManifestError(notice("data.too_few_pictures", run=run))
     return torch.cat(found)
 
 
