@@ -67,7 +67,7 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
     Args:
         name: of the run.
         title: as people read it.
-        licence: of the data; "": it is not said.
+        licence: of the data, and so of what is trained on them; "": it is not said.
         cut: the data.
         proposal: model and rules.
     """
@@ -78,8 +78,6 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
         _line("run", name, "its name: small letters, digits, - and _"),
         _line("title", title, "as people read it"),
     ]
-    if licence:
-        lines.append(_line("licence", licence, "of the data"))
     lines += [
         _line("data", cut.kind, ""),
         "# Peers through which others join, as `hearth address` prints them.",
@@ -91,6 +89,8 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
         lines += ["[pictures]", *_table(cut.pictures, OF_PICTURES), ""]
     lines += ["[model]", *_table(proposal.model)]
     lines += ["", "[training]", *_table(proposal.training)]
+    if licence:
+        lines += ["", "[licence]", _line("data", licence, ""), _line("model", licence, "that which is trained")]
     lines += ["", f"# {TRUNKS[type(proposal.trunk)]}", "[trunk]"]
     lines += [_line("strategy", str(proposal.trunk.__struct_config__.tag), ""), *_table(proposal.trunk)]
     return "\n".join(lines) + "\n"
