@@ -22,7 +22,7 @@ from tests.workers import HERE, RunningWorker, hearth, wait_until, worker
 SIZE = int(os.environ.get("HEARTH_MUCH_MB", "5000")) * 1_000_000
 FILES = 25
 BEGINS_S = 10.0
-"""From a worker's start to its first trained batch; a busy machine may take twice as long."""
+"""From a worker's start to its first trained batch, on a machine at rest."""
 DATA_BYTES = 200 << 20
 """That the data may take of compute's memory, whatever their size."""
 WATCHED_S = 60.0
@@ -63,58 +63,64 @@ def begun(of: RunningWorker, start: float) -> float:
     return time.monotonic() - start
 
 
-def test_much_text_is_trained_on_at_once_and_in_little_memory(folder: Path) -> None:
-    figures: dict[str, object] = {"MB": SIZE // 1_000_000}
-    (texts := folder / "texts").mkdir()
-    generated(texts)
-    one, two, out = folder / "one", folder / "two", folder / "much.toml"
-    start = time.monotonic()
-    made = hearth(one, "run", "new", str(texts), "--out", str(out), "--name", "much", "--yes", seconds=3600)
+def cut(place: Path, data: Path, out: Path) -> str:
+    """What `hearth run new` says."""
+    made = hearth(data, "run", "new", str(place), "--out", str(out), "--name", out.stem, "--yes", seconds=3600)
     assert made.returncode == 0, made.stderr
-    figures["run new, s"] = round(time.monotonic() - start, 1)
-    figures["run new, MB of memory"] = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
-    print(made.stdout)
-    shutil.rmtree(texts)
-    run = manifests.load(str(out)).run_id
-    small = folder / "small"
-    (small / "texts").mkdir(parents=True)
-    for number in range(400):
-        (small / "texts" / f"{number}.txt").write_text(f"{number} " * 800)
-    figures |= {"without much data: " + name: value for name, value in usual(small, out).items()}
+    return made.stdout
 
+
+def trained(folder: Path, out: Path) -> dict[str, object]:
+    """Figures of the organiser's PC, which has the data, and of one that joins it and is started again."""
+    figures: dict[str, object] = {}
+    one, two, run = folder / "one", folder / "two", manifests.load(str(out)).run_id
     start = time.monotonic()
     with worker(one, "--run", str(out), "--listen", HERE) as first:
-        figures["organiser trains after, s"] = round(begun(first, start), 1)
+        figures["the organiser trains after, s"] = round(begun(first, start), 1)
         address = hearth(one, "address").stdout.strip()
         start = time.monotonic()
         with worker(two, "--run", str(out), "--listen", HERE, "--bootstrap", address) as second:
             figures["who joins trains after, s"] = round(begun(second, start), 1)
-            wait_until(lambda: len(shards.here(two / "runs" / run)) >= 22, "some are ahead")
+            wait_until(lambda: len(shards.here(two / "runs" / run)) >= 12, "some are here")
             time.sleep(WATCHED_S)  # not for something to happen, but to see how much memory it takes
-            figures["organiser"], figures["who joins"] = memory(first), memory(second)
+            figures["memory of the organiser, MB"], figures["memory of who joins, MB"] = memory(first), memory(second)
             figures["shards of who joins"] = len(shards.here(two / "runs" / run))
-            samples = second.status().samples
         start = time.monotonic()
         with worker(two, "--run", str(out), "--listen", HERE, "--bootstrap", address) as again:
-            again.until(lambda status: status.samples > samples, "it goes on", 120)
-            figures["goes on after a restart after, s"] = round(time.monotonic() - start, 1)
+            before = again.status().samples
+            again.until(lambda status: status.samples > before > 0, "it goes on", 120)
+            figures["it goes on after a restart after, s"] = round(time.monotonic() - start, 1)
             assert not again.status().attention
-    print(json.dumps(figures, indent=1))
-    usually, here = figures["without much data: compute"], figures["who joins"]
-    assert isinstance(here, dict) and isinstance(usually, int)
-    assert here["compute"] - usually < DATA_BYTES >> 20
-    assert here["worker"] < 200
-    assert isinstance(seconds := figures["who joins trains after, s"], float) and seconds < 2 * BEGINS_S
+    return figures
 
 
-def usual(folder: Path, like: Path) -> dict[str, int]:
-    """Memory of the same model on little data."""
-    made = hearth(
-        folder, "run", "new", str(folder / "texts"), "--out", str(folder / "x.toml"), "--name", "little", "--yes"
-    )
-    assert made.returncode == 0, made.stderr
-    lines, text = like.read_text().split("[model]"), (folder / "x.toml").read_text().split("[model]")
-    (folder / "x.toml").write_text(text[0] + "[model]" + lines[1])
-    with worker(folder, "--run", str(folder / "x.toml"), "--listen", HERE) as running:
-        running.until(lambda status: status.step > 8, "some batches", 120)
-        return memory(running)
+def test_much_text_is_trained_on_at_once_and_in_little_memory(folder: Path) -> None:
+    """Beside the same model on little text, on the same machine."""
+    for name in ("much", "little"):
+        (folder / name / "texts").mkdir(parents=True)
+    start = time.monotonic()
+    generated(folder / "much" / "texts")
+    print(f"{SIZE // 1_000_000} MB generated in {time.monotonic() - start:.0f} s.")
+    start = time.monotonic()
+    print(cut(folder / "much" / "texts", folder / "much" / "one", folder / "much.toml"))
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    print(f"hearth run new took {time.monotonic() - start:.0f} s and {peak} MB of memory.")
+    shutil.rmtree(folder / "much" / "texts")
+    for number in range(400):
+        (folder / "little" / "texts" / f"{number}.txt").write_text(f"{number} " * 800)
+    cut(folder / "little" / "texts", folder / "little" / "one", folder / "little.toml")
+    model = (folder / "much.toml").read_text().partition("[model]")[2]
+    little = (folder / "little.toml").read_text().partition("[model]")[0]
+    (folder / "little.toml").write_text(f"{little}[model]{model}")
+
+    found = {name: trained(folder / name, folder / f"{name}.toml") for name in ("little", "much")}
+    print(json.dumps(found, indent=1))
+    assert peak < 200
+    for who in ("memory of the organiser, MB", "memory of who joins, MB"):
+        usual, here = found["little"][who], found["much"][who]
+        assert isinstance(usual, dict) and isinstance(here, dict)
+        assert all(here[process] - usual[process] < DATA_BYTES >> 20 for process in here)
+    for who in ("the organiser trains after, s", "who joins trains after, s"):
+        usually, seconds = found["little"][who], found["much"][who]
+        assert isinstance(usually, float) and isinstance(seconds, float)
+        assert seconds < max(BEGINS_S, 2 * usually)
