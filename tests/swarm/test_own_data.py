@@ -1,5 +1,8 @@
 """A run of somebody's own texts: made from a folder, trained on by the organiser's PC and by one that joins it."""
 
+import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -8,7 +11,7 @@ import pytest
 from core.contracts import manifest as manifests
 from core.store import shards
 from tests.shards import texts
-from tests.workers import HERE, hearth, wait_until, worker
+from tests.workers import HERE, PATIENCE_S, ROOT, hearth, wait_until, worker
 
 
 @pytest.fixture
@@ -60,3 +63,20 @@ def test_what_cannot_be_made_is_told_and_nothing_is_written(folder: Path, tmp_pa
     out.write_text("mine")
     done = hearth(data, "run", "new", str(folder), "--out", str(out))
     assert done.returncode == 2 and "There is a file" in done.stderr and out.read_text() == "mine"
+
+
+def test_on_a_terminal_it_asks_until_an_answer_is_possible(folder: Path, tmp_path: Path) -> None:
+    here, there = os.openpty()
+    command = [sys.executable, "-m", "core", "run", "new", str(folder), "--data-dir", str(tmp_path / "data")]
+    with subprocess.Popen(
+        [*command, "--out", str(tmp_path / "x.toml")], cwd=ROOT, stdin=there, stdout=subprocess.PIPE, text=True
+    ) as asking:
+        os.close(there)
+        os.write(here, b"My run\ntales\n\nCC0-1.0\nmany\n7\n")
+        said, _ = asking.communicate(timeout=PATIENCE_S)
+    os.close(here)
+    assert asking.returncode == 0
+    assert "Name of the run [my-tales]" in said and "is no name for a run" in said and "is no number" in said
+    fields = tomllib.loads((tmp_path / "x.toml").read_text())
+    assert (fields["run"], fields["title"], fields["licence"]["data"]) == ("tales", "Tales", "CC0-1.0")
+    assert "Proposed for 7 volunteers" in said

@@ -173,7 +173,7 @@ async def test_of_what_was_read_that_goes_first_which_most_have(tmp_path: Path) 
             await place.tend()
         await here.tend()
         await here.tend()
-        here.exchange.reading(Reading(dict.fromkeys(range(4), 1), [*range(4)]))
+        here.exchange.reading(Reading(dict.fromkeys(range(6), 1), [*range(6)]))  # two of which only one has
         await here.tend()
         spares = sorted(here.files.replicated, key=lambda spare: spare.order)
         assert [spare.paths[0].name for spare in spares] == [parts[n].sha256 for n in range(4)]
