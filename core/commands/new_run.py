@@ -132,13 +132,18 @@ def _show(manifest: Manifest, proposed: Proposal, cut: Cut, volunteers: int) -> 
     experts = f"{counted(model.layers, 'layer')} of {grid} experts" if model.layers else "no experts"
     sizes = f"{experts}, width {model.width}, {_millions(numbers)} numbers"
     print(f"Proposed for {counted(volunteers, 'volunteer')}: {sizes}.")
-    slower = "the line" if costs.by_line else "the processor"
-    print(
-        f"Each needs about {size(costs.memory_bytes)} of memory. In a pass over the data, which all of them make "
-        f"together, each sends {traffic(costs.sent_bytes)} and receives as much; it takes {_days(costs.days)} of "
-        f"{proposal.HOURS} hours with processors of {proposal.FLOPS_PER_S / 1e9:.0f} GFLOP/s and lines of "
-        f"{proposal.UPLOAD_BYTES_PER_S * 8 / 1e6:.0f} Mbit/s, of which {slower} is the slower. (Estimated.)"
-    )
+    days = f"{_days(costs.days)} of {proposal.HOURS} hours"
+    speed = f"{proposal.FLOPS_PER_S / 1e9:.0f} GFLOP/s"
+    if volunteers == 1:
+        print(f"It needs about {size(costs.memory_bytes)} of memory, and for a pass over the data {days} at {speed}.")
+    else:
+        slower = "the line" if costs.by_line else "the processor"
+        print(
+            f"Each needs about {size(costs.memory_bytes)} of memory. In a pass over the data, which all of them make "
+            f"together, each sends {traffic(costs.sent_bytes)} and receives as much; it takes {days} with processors "
+            f"of {speed} and lines of {proposal.UPLOAD_BYTES_PER_S * 8 / 1e6:.0f} Mbit/s, of which {slower} is the "
+            "slower. (Estimated.)"
+        )
 
 
 def _millions(numbers: int) -> str:

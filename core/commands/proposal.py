@@ -14,8 +14,8 @@ UPLOAD_BYTES_PER_S = 1.25e6
 """A home line of 10 Mbit/s."""
 MOST_DAYS = 30
 """A model for which one pass over the data takes longer is too large."""
-PROCESS_BYTES = 450 << 20
-"""Of a worker and its compute process without a model."""
+PROCESS_BYTES = 700 << 20
+"""Of a worker and its compute process without a model, after a minute of training."""
 EXPERTS_OF_A_PC = 8
 """Of all layers together: each volunteer's part of the grid."""
 ROWS_OF_AN_EXPERT = 50_000
