@@ -43,6 +43,8 @@ AT_ONCE = 4
 """Shards that are fetched."""
 TELL_S = 10.0
 """Between two times that others are told of new ones, and that it is read what they have."""
+BEGIN_S = 2.0
+"""Until it is read and tried again while training cannot begin yet."""
 STEP_S = 5.0
 """For which shards are checked, or fetched, before others are told."""
 TRY_AGAIN_S = 30.0
@@ -83,7 +85,6 @@ class ShardExchange:
         """What is held out, as far as trainers are judged by it."""
         self._here: set[int] = set()
         """Numbers of those that were found right."""
-        self._unchecked = False
         self._damaged: set[int] = set()
         """Of those that the organiser has put here."""
         self._uses = Counter[int]()
@@ -96,8 +97,8 @@ class ShardExchange:
         self._copies: list[int] = []
         self._read_at = -TELL_S
         self._chance = random.Random(node.peer)
-        self.more = False
-        """Whether there is something to do at once."""
+        self.rest_s = TELL_S
+        """Until it is to be tended again."""
 
     def reading(self, reading: Reading) -> None:
         """Compute tells which shards it reads."""
@@ -115,7 +116,7 @@ class ShardExchange:
         """
         if not (self._manifest.shards or self._manifest.shard_list):
             return
-        self.more = False
+        self.rest_s = TELL_S if self._is_ready else BEGIN_S
         await self._read_others()
         if not self._parts and not await self._open():
             return
@@ -150,12 +151,13 @@ class ShardExchange:
 
     async def _look(self) -> None:
         """See what came and went; what is new is checked before it is given to anybody."""
-        gone, right, damaged, self._unchecked = await asyncio.to_thread(self._checked, time.monotonic() + STEP_S)
+        gone, right, damaged, unchecked = await asyncio.to_thread(self._checked, time.monotonic() + STEP_S)
         for number in gone:
             self._forget(number)
         self._damaged |= damaged
         self._enter(*right)
-        self.more |= self._unchecked
+        if unchecked:
+            self.rest_s = 0.0
 
     def _checked(self, until: float) -> tuple[set[int], list[int], set[int], bool]:
         """In a thread: numbers of shards that are gone, right and damaged, and whether some were not looked at yet."""
@@ -230,7 +232,7 @@ class ShardExchange:
     async def _read_others(self) -> None:
         """Read who has what, and count copies."""
         now = time.monotonic()
-        if now - self._read_at < TELL_S or not self._dht.contacts():
+        if now - self._read_at < (TELL_S if self._is_ready else BEGIN_S) or not self._dht.contacts():
             return
         self._read_at = now
         slices = range(-(-len(self._parts) // SLICE) or 1)
@@ -293,7 +295,7 @@ class ShardExchange:
                 return
             if not self._is_ready and self._begins():
                 break  # training begins; the rest comes meanwhile
-        self.more = True
+        self.rest_s = 0.0
 
     def _may_come(self, number: int) -> bool:
         """Whether somebody has it who has not just failed to give it."""

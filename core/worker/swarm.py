@@ -271,4 +271,4 @@ class Swarm:
             await self._shards.tend()
 
     def _share_again_s(self) -> float:
-        return 0.0 if self._shards.more else TEND_S if self._dht.contacts() else ALONE_S
+        return self._shards.rest_s if self._dht.contacts() else min(self._shards.rest_s, ALONE_S)

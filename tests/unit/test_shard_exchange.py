@@ -61,7 +61,7 @@ class Place:
 
 @pytest.fixture(autouse=True)
 def tells_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TELL_S", "TRY_AGAIN_S"):
+    for name in ("TELL_S", "BEGIN_S", "TRY_AGAIN_S"):
         monkeypatch.setattr(shard_exchange, name, 0.0)
 
 

@@ -59,6 +59,7 @@ async def test_a_peer_with_another_text_fetches_the_runs_own(
 ) -> None:
     monkeypatch.setattr(shard_exchange, "TELL_S", 0.0)
     monkeypatch.setattr(shard_exchange, "TRY_AGAIN_S", 0.0)
+    monkeypatch.setattr(shard_exchange, "BEGIN_S", 0.0)
     async with peers(3) as (one, two, three):
         giver, taker, third = (
             data(run, at, tmp_path / name) for at, name in ((one, "one"), (two, "two"), (three, "three"))
