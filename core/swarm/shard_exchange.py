@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from core.contracts.data import MOST_LISTED
-from core.contracts.errors import CheckpointError, HearthError, NetworkError
+from core.contracts.errors import CheckpointError, DataError, HearthError, NetworkError
 from core.contracts.manifest import Manifest, Shard, ShardList
 from core.contracts.pipe import Reading
 from core.dht.node import DHTNode
@@ -137,7 +137,11 @@ class ShardExchange:
             return False
         if not named:
             await asyncio.to_thread(shards.prepare, self._manifest, folder)
-        parts = await asyncio.to_thread(shards.listed, self._manifest, folder)
+        try:
+            parts = await asyncio.to_thread(shards.listed, self._manifest, folder)
+        except DataError:  # it is what its hash says, and no list: no other one will come
+            self.rest_s = RENEW_S
+            raise
         if named:
             self._share(named)
         self._parts, self._train = parts, [n for n, part in enumerate(parts) if not part.held_out]
@@ -313,6 +317,8 @@ class ShardExchange:
     async def _fetch(self, named: Shard | ShardList, givers: list[PeerId]) -> bool:
         """Have a file that is missing, from peers or else from web servers; whether it came."""
         files = self._files
+        if not givers and not self._manifest.sources:
+            return False
         self._chance.shuffle(givers)
         try:
             file = files.partial(named.sha256)

@@ -1,6 +1,7 @@
 """A run's data among peers: the rarest shards come first, the most replicated go first, who lies is banned."""
 
 import contextlib
+import hashlib
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -10,9 +11,9 @@ import msgspec
 import pytest
 
 from core.contracts import manifest as manifests
-from core.contracts.errors import CheckpointError
+from core.contracts.errors import CheckpointError, DataError
 from core.contracts.hosting import FileRead, ReadFile
-from core.contracts.manifest import Manifest, Shard
+from core.contracts.manifest import Manifest, Shard, ShardList
 from core.contracts.net import of_run
 from core.contracts.pipe import Reading
 from core.net.rpc import Context
@@ -248,6 +249,17 @@ async def test_thousands_of_shards_are_told_in_a_record_of_eight_thousand(tmp_pa
 async def _whole(place: Place, count: int) -> bool:
     await place.tend()
     return len(place.exchange._here) == count
+
+
+async def test_a_list_that_is_none_is_told_and_not_read_again_and_again(tmp_path: Path) -> None:
+    run, _, _ = made(tmp_path / "0", 12)
+    nonsense = b"no list at all"
+    put(tmp_path / "0" / "runs" / "digits", [nonsense], 0)
+    named = ShardList(hashlib.sha256(nonsense).hexdigest(), len(nonsense))
+    async with places(tmp_path, msgspec.structs.replace(run, shard_list=named)) as (organiser, _):
+        with pytest.raises(DataError, match="is none"):
+            await organiser.tend()
+        assert organiser.exchange.rest_s > 600 and not organiser.begun
 
 
 async def test_a_run_without_shards_asks_nobody(tmp_path: Path) -> None:
