@@ -30,6 +30,8 @@ def main(arguments: list[str] | None = None) -> int:
         arguments = [*arguments[1:2], "--help"]
     options = _parser().parse_args(arguments)
     try:
+        if options.command == "runs.run" and options.what == "new":  # reads pictures, and is slower to load
+            options.command = "new_run.new"
         module, _, function = options.command.partition(".")
         return int(getattr(importlib.import_module(f"core.commands.{module}"), function)(options) or 0)
     except HearthError as error:
@@ -117,18 +119,40 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     )
     add("resume", "control.resume", "Resume after a pause.")
     add("quit", "control.quit", "Save and end the worker and the app.")
-    about = "Show, join, leave and export runs, and say how much of this PC's time each gets."
+    _add_run(add)
+
+
+def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
+    about = (
+        "Show, join, leave and export runs, say how much of this PC's time each gets, or make a new one of your data."
+    )
     run = add("run", "runs.run", about, "the list as one JSON document")
     run.description = (
         f"{about} Leaving a run keeps what was trained. If it was the run chosen in the settings, another one is "
         "chosen there; the only run cannot be left: join another one first."
     )
-    run.add_argument("what", choices=["list", "join", "leave", "weight", "export"])
-    run.add_argument("--out", type=Path, metavar="FOLDER", help="to export: the folder to write (the run's id)")
+    run.add_argument("what", choices=["list", "join", "leave", "weight", "export", "new"])
     run.add_argument(
-        "run", nargs="?", help="a run's name or id; to join: its name, or the path of its manifest (.json)"
+        "--out",
+        type=Path,
+        metavar="PATH",
+        help="to export: the folder to write (the run's id); of a new run: its manifest (NAME.toml)",
+    )
+    run.add_argument(
+        "run",
+        nargs="?",
+        help="a run's name or id; to join: its name, or the path of its manifest (.json, .toml); for a new one: the "
+        "folder or file with its data",
     )
     run.add_argument("weight", nargs="?", type=_weight, help="how much it gets, beside the others' weights (1)")
+    new = run.add_argument_group("a new run")
+    kinds = ["text", "pictures", "vc-asgd"]
+    new.add_argument("--template", choices=kinds, help="which kind of run (as the data are: text or pictures)")
+    new.add_argument("--name", help="its name (that of the folder)")
+    new.add_argument("--title", help="its title (made of the name)")
+    new.add_argument("--licence", help="that of the data (not said)")
+    new.add_argument("--volunteers", metavar="N", help="PCs for which it is proposed (4)")
+    new.add_argument("--yes", action="store_true", help="ask nothing: take what was said here, or proposed")
 
 
 def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:

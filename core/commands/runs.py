@@ -46,7 +46,7 @@ def _list(options: argparse.Namespace) -> None:
 
 def _join(options: argparse.Namespace) -> None:
     name = _named(options)
-    path = str(Path(name).absolute()) if name.endswith(".json") else name
+    path = str(Path(name).absolute()) if name.endswith((".json", ".toml")) else name
     with common.client(options) as client:
         joined = client.call("join_run", JoinRunParams(path, options.weight or 1), RunStatus)
     print(f"Joined {joined.id} ({joined.title}) with weight {joined.weight}.")

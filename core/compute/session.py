@@ -10,6 +10,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -43,7 +44,7 @@ from core.runtime.runtime import Runtime
 from core.runtime.threads import team
 from core.store.checkpoint_files import BLOBS, CHECKPOINTS
 from core.store.checkpoints import CheckpointStore
-from core.training.data.stream import open_stream
+from core.training.data.stream import open_stream, unheard
 from core.training.trainer import Trainer
 
 log = logging.getLogger(__name__)
@@ -94,7 +95,7 @@ class Session:
             {LOCAL: self._runtime} if alone else Hosts(self._runtime, self._others),
             self._directory if alone else self._others,
             self._kernel_gate,
-            open_stream(manifest, Path(configure.folder), configure.shuffle),
+            open_stream(manifest, folder, configure.shuffle, unheard if alone else partial(calls.tell, pipe.READING)),
             on_evaluated=lambda point: calls.tell(pipe.EVALUATED, point),
             suspect=lambda host, points, why: self._others.host(host).distrust(points, why),
             queue_s=lambda: self._others.queue_s,

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import NamedTuple, NoReturn, TypeVar
 
 from core.contracts.errors import ManifestError
-from core.contracts.model import Model
+from core.contracts.model import Model, Pictures
 from core.contracts.notices import Notice, notice
 
 K = TypeVar("K")
@@ -55,8 +55,10 @@ class DataKind(NamedTuple):
 
     task: str
     """One of `TASKS`."""
-    ends: Callable[[Model], Ends]
-    """What its samples look like to a model."""
+    ends: Callable[[Model, Pictures | None], Ends]
+    """What its samples look like to a model; of pictures, as the manifest says what they are."""
+    pictures: bool = False
+    """Whether they are such pictures."""
 
 
 class TaskKind(NamedTuple):
@@ -68,7 +70,8 @@ class TaskKind(NamedTuple):
     in_tokens: bool
     """Whether that are parts of a text; else whole samples."""
     takes: str
-    """What people give: a "picture", of which they get the classes' probabilities, or a "text", which goes on."""
+    """What people give: a "picture", of which they get the digits' probabilities, or a "text", which goes on. Or
+    "nothing": it is only trained."""
 
 
 class Kinds(dict[str, K]):
@@ -140,6 +143,10 @@ def _transformer_trouble(model: Model, ends: Ends) -> Notice | None:
     return None
 
 
+def _of_pictures(model: Model, pictures: Pictures | None) -> Ends:
+    return Ends(pictures.pixels, len(pictures.classes)) if pictures else Ends(0, 0)
+
+
 EXPERTS = Kinds(
     "expert_kind",
     ffn=ExpertKind(
@@ -166,11 +173,13 @@ MODELS = Kinds(
 )
 DATA = Kinds(
     "data_set",
-    digits=DataKind("picture", lambda model: Ends(64, 10)),  # 8x8 pixels
-    text=DataKind("text", lambda model: Ends(model.sequence or 0, 256)),  # what is wanted is every byte's next one
+    digits=DataKind("picture", lambda model, _: Ends(64, 10)),  # 8x8 pixels
+    pictures=DataKind("pictures", _of_pictures, pictures=True),
+    text=DataKind("text", lambda model, _: Ends(model.sequence or 0, 256)),  # what is wanted is every byte's next one
 )
 TASKS = Kinds(
     "task",
+    pictures=TaskKind("pictures", unit="samples", in_tokens=False, takes="nothing"),
     picture=TaskKind("picture", unit="samples", in_tokens=False, takes="picture"),
     text=TaskKind("text", unit="bytes", in_tokens=True, takes="text"),
 )

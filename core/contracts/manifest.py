@@ -4,6 +4,7 @@ import functools
 import hashlib
 import logging
 import math
+import tomllib
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -12,8 +13,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from core.contracts.errors import ManifestError
-from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, TaskKind
-from core.contracts.model import Model, Name
+from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, Ends, TaskKind
+from core.contracts.model import Model, Name, Pictures
 from core.contracts.notices import Notice, notice
 from core.contracts.trunk import Local, Trunk
 from core.contracts.trunk_faults import fault_of
@@ -44,6 +45,10 @@ Release = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,4}(\.[0-9]{1,4}){1,2}\Z
 _ADDRESS = r"([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}"
 Bootstrap = Annotated[str, msgspec.Meta(pattern=rf"^[0-9a-f]{{64}}@{_ADDRESS}(,{_ADDRESS}){{0,7}}\Z", max_length=640)]
 """PEER@ADDRESS,ADDRESS as `hearth address` prints it."""
+Source = Annotated[
+    str, msgspec.Meta(pattern=r"^https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?(/[A-Za-z0-9._~-]{1,128}){0,16}/?\Z")
+]
+"""No user, no query: what is asked for there is always a file with a hash for a name."""
 
 
 class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -54,6 +59,14 @@ class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """Bytes."""
     held_out: bool = False
     """Never trained on."""
+
+
+class ShardList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file that lists a run's shards (`core.contracts.data`), named by its content as they are."""
+
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+    size: Annotated[int, msgspec.Meta(ge=1, le=4 << 20)]
+    """Bytes; 32,768 shards take 3.6 MB."""
 
 
 class Training(msgspec.Struct, frozen=True):
@@ -96,7 +109,7 @@ class Training(msgspec.Struct, frozen=True):
     None: it goes on. An expert's rate falls by its own samples, measured against its share of these."""
 
 
-class _Lasting(msgspec.Struct, frozen=True):
+class _Lasting(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a run is as long as it lives: with anything else here it is another run."""
 
     run: str
@@ -105,6 +118,8 @@ class _Lasting(msgspec.Struct, frozen=True):
     shards: tuple[Shard, ...]
     seed: int
     """From which every expert and the trunk begin."""
+    shard_list: ShardList | None = None
+    pictures: Pictures | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True, dict=True):
@@ -123,6 +138,12 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     training: Training
     shards: Annotated[tuple[Shard, ...], msgspec.Meta(max_length=4096)] = ()
     """The text in its order, for data that are text."""
+    shard_list: ShardList | None = None
+    """Where there are more of them: their list, which is fetched as they are."""
+    pictures: Pictures | None = None
+    """What they are, for data that are pictures."""
+    sources: Annotated[tuple[Source, ...], msgspec.Meta(max_length=16)] = ()
+    """Folders on web servers that have the shards, and their list, by hash."""
     bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=16)] = ()
     """Peers through which a newcomer joins, beside those that it is told."""
     trunk: Trunk = Local()
@@ -134,7 +155,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     def run_id(self) -> str:
         """The run's name in folders, DHT keys and calls: its name and the digest of what it lastingly is, such as
         `digits-1f2e3d4c`. The title, bootstrap peers and all of `training` but the seed may change while it lives."""
-        lasting = _Lasting(self.run, self.data, self.model, self.shards, self.training.seed)
+        data = self.shard_list, self.pictures
+        lasting = _Lasting(self.run, self.data, self.model, self.shards, self.training.seed, *data)
         return f"{self.run}-{hashlib.sha256(msgspec.json.encode(lasting, order='sorted')).hexdigest()[:DIGEST]}"
 
     @property
@@ -152,6 +174,15 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         return TASKS[DATA[self.data].task]
 
     @property
+    def ends(self) -> Ends:
+        """What the data look like to the model.
+
+        Raises:
+            ManifestError: this Hearth does not know the data set.
+        """
+        return DATA[self.data].ends(self.model, self.pictures)
+
+    @property
     def flops(self) -> int:
         """Floating-point operations of a forward pass for each row of a DMoE layer, such as a token: trunk, gates and
         the k experts that are asked. Training takes three times as many, and a fourth time for what is recomputed.
@@ -159,8 +190,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         Raises:
             ManifestError: this Hearth does not know one of its kinds.
         """
-        ends = DATA[self.data].ends(self.model)
-        trunk = MODELS[self.model.kind].multiplications(self.model, ends)
+        trunk = MODELS[self.model.kind].multiplications(self.model, self.ends)
         expert = EXPERTS[self.model.expert].multiplications(self.model) if self.model.expert else 0
         return 2 * (trunk + self.model.layers * self.model.k * expert)
 
@@ -194,6 +224,25 @@ def decode(document: bytes, source: str) -> Manifest:
     return manifest
 
 
+def from_toml(document: bytes, source: str) -> Manifest:
+    """Read a manifest that is TOML.
+
+    Args:
+        document: UTF-8.
+        source: as in `decode`.
+
+    Raises:
+        ManifestError: as `decode`.
+    """
+    try:
+        fields = tomllib.loads(document.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ManifestError(
+            notice("manifest.invalid", source=source, why=str(error), version=version("hearth"))
+        ) from error
+    return decode(msgspec.json.encode(fields), source)
+
+
 def _names(struct: type[msgspec.Struct]) -> set[str]:
     return {field.name for field in msgspec.structs.fields(struct)}
 
@@ -215,10 +264,14 @@ def _impossible(manifest: Manifest) -> Notice | None:
     begun, and not by a process that ends again and again."""
     model, batch, in_flight = manifest.model, manifest.training.batch, manifest.training.in_flight
     try:
-        kind, ends = MODELS[model.kind], DATA[manifest.data].ends(model)
+        kind, ends = MODELS[model.kind], manifest.ends
         expert = EXPERTS[model.expert].numbers(model) if model.expert else 0
     except ManifestError as error:
         return error.notice
+    if manifest.shards and manifest.shard_list:
+        return notice("manifest.two_lists")
+    if DATA[manifest.data].pictures != (manifest.pictures is not None):
+        return notice("manifest.pictures_missing" if DATA[manifest.data].pictures else "manifest.no_pictures")
     if not kind.experts and (model.layers or model.grid or model.expert or model.k):
         return notice("manifest.without_experts", kind=model.kind)
     if kind.experts and not (model.layers and model.grid and model.expert and model.k):
@@ -251,11 +304,13 @@ def built_in_runs() -> list[str]:
 
 
 def load(run: str) -> Manifest:
-    """The manifest of a built-in run, or that of an organiser's file: a path that ends with .json.
+    """The manifest of a built-in run, or that of an organiser's file: a path that ends with .json or .toml.
 
     Raises:
         ManifestError: no run has that name (the message lists those that exist), or the file cannot be used.
     """
+    if run.endswith(".toml"):
+        return from_toml(_read(Path(run)), run)
     if run.endswith(".json"):
         return decode(_read(Path(run)), run)
     runs = built_in_runs()

@@ -1,11 +1,33 @@
 """The part of a manifest that says which network is trained."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
+
+
+Side = Annotated[int, msgspec.Meta(ge=1, le=256)]
+Label = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+LABEL = 2
+"""Bytes of a picture's class in a shard, the higher one first; its pixels follow, row by row."""
+
+
+class Pictures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a run's pictures are, where they are its data."""
+
+    width: Side
+    height: Side
+    channels: Literal[1, 3]
+    """Grey, or red, green and blue of each pixel."""
+    classes: Annotated[tuple[Label, ...], msgspec.Meta(min_length=2, max_length=1000)]
+    """What there is to tell apart, by the number that a shard names."""
+
+    @property
+    def pixels(self) -> int:
+        """Bytes of a picture."""
+        return self.width * self.height * self.channels
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -284,6 +284,15 @@ class Failed(Message, frozen=True):
     """The system gave no more memory."""
 
 
+class Reading(Message, frozen=True):
+    """Where compute is in a run's shards, named by their place in the list of all."""
+
+    uses: dict[Whole, Whole]
+    """How often those were opened that have been since the last time."""
+    done: list[Whole]
+    """What was read of these is trained on: they may go."""
+
+
 class LogText(Message, frozen=True):
     level: Literal["debug", "info", "warning", "error"]
     text: str
@@ -331,6 +340,7 @@ QUIT = Tell("quit", NOTHING, urgent=True)
 # what compute calls
 
 PROGRESS = Tell("progress", Progress, lossy=True)
+READING = Tell("reading", Reading)
 EVALUATED = Tell("evaluated", CurvePoint)
 MEASURED = Tell("measured", Measured)
 SAVED = Tell("saved", Saved)

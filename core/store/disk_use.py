@@ -11,6 +11,7 @@ from typing import NamedTuple
 from core.contracts.files import PartFile
 from core.store.checkpoint_files import BAD, BLOBS, CHECKPOINTS, on_disk, superseded_copies, survey
 from core.store.data_folder import RUNS
+from core.store.shards import OWN
 from core.store.writing import PARTIAL
 
 UNFINISHED, SUPERSEDED, HELD = 0, 1, 2
@@ -63,6 +64,7 @@ def look_through(
     """
     total, files, links = 0, dict[str, File](), Counter[tuple[int, int]]()
     for parent, folders, names in os.walk(folder):  # unlike Path.rglob it passes over folders that are gone
+        folders[:] = [name for name in folders if name != OWN]  # an organiser's own files are not Hearth's
         for name in [*folders, *names]:
             path = Path(parent, name)
             with contextlib.suppress(OSError):  # what vanishes meanwhile counts for nothing

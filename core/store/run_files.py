@@ -52,6 +52,8 @@ class RunFiles:
         self._by_part: dict[str, list[PartFile]] = {}
         """Each part's copies, newest first."""
         self._shards: dict[str, Path] = {}
+        self.replicated: Sequence[Spare] = ()
+        """Shards that were trained on, and that enough others have: the most replicated go first."""
         self._held: dict[str, dict[str, int]] = {}
         """By part the versions that other peers confirmed to keep."""
         self.on_saved: list[Callable[[Sequence[PartFile]], None]] = []
@@ -112,6 +114,10 @@ class RunFiles:
     def share(self, sha256: str, path: Path) -> None:
         """Let others read a shard of the run's data."""
         self._shards[sha256] = path
+
+    def unshare(self, sha256: str) -> None:
+        """It is here no more."""
+        self._shards.pop(sha256, None)
 
     def read(self, sha256: str, offset: int, length: int) -> tuple[int, bytes]:
         """The size of a file, and some of its bytes.
@@ -183,8 +189,8 @@ class RunFiles:
 
     def spares(self) -> list[Spare]:
         """What may go of the copies: superseded states, and newest ones that at least `KEEPERS` others keep, those of
-        most keepers and the oldest first; never a newest state that fewer keep."""
-        found = []
+        most keepers and the oldest first; never a newest state that fewer keep. Likewise of the shards."""
+        found = [*self.replicated]
         for part, files in self._by_part.items():
             held = sum(version >= files[0].version for version in self._held.get(part, {}).values())
             for rank, file in enumerate(files):

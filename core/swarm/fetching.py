@@ -39,7 +39,7 @@ async def fetch_file(
         OSError: it cannot be written.
     """
     left, method = list(peers), of_run(READ_FILE, run_id)
-    file = await asyncio.to_thread(_Partial, partial, size)
+    file = await asyncio.to_thread(Partial, partial, size)
     while left:
         peer, begun = left.pop(0), file.offset
         try:
@@ -58,7 +58,7 @@ async def fetch_file(
     raise NetworkError(f"No peer gave the file {sha256[:8]}.")
 
 
-class _Partial:
+class Partial:
     """A file that is put together, and the hash of what is there."""
 
     def __init__(self, path: Path, size: int) -> None:
@@ -99,7 +99,7 @@ class _Partial:
         self.digest.update(data)
 
 
-async def _fetch_from(node: RpcNode, method: str, peer: PeerId, sha256: str, file: _Partial) -> None:
+async def _fetch_from(node: RpcNode, method: str, peer: PeerId, sha256: str, file: Partial) -> None:
     while file.offset < file.size:
         request = ReadFile(sha256, file.offset, min(CHUNK, file.size - file.offset))
         reply, data = await node.call(peer, method, request, FileRead, deadline_s=CHUNK_S)

@@ -29,6 +29,7 @@ from core.pipe.calls import Calls
 from core.runtime.device import CPU, Device
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.movable import Carry, Movable
+from core.training.data.shuffle_buffer import without_place
 from core.training.data.stream import Part, Stream, open_stream
 from core.training.models.network import build
 from core.training.tasks.task import Task, task_of
@@ -138,11 +139,13 @@ class Trainer(Movable):
                     self.window.adapt(lost=False)
                 except ComputeError as error:
                     self._trunk.drop(number)
+                    self._stream.drop(number)
                     self.lost += 1
                     if self.lost & (self.lost - 1) == 0:  # ever fewer, so that it cannot fill the log
                         log.warning("A batch was dropped (%d so far): %s", self.lost, error)
                     await asyncio.sleep(LOST_DELAY_S)
                 else:
+                    self._stream.done(number)
                     if self._is_due():
                         await self._evaluate()
             if not self._layers:  # nobody was waited for, and others of this process must have their turn
@@ -310,8 +313,8 @@ class Trainer(Movable):
         return weights
 
     def state(self) -> dict[str, Tensor]:
-        """A copy of trunk, gates, optimizer state and counters."""
-        return self._trunk.state()
+        """A copy of trunk, gates, optimizer state, counters and the place in the data."""
+        return self._trunk.state() | self._stream.state()
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         """Go on from a copy of this trainer's own, with the batches that follow.
@@ -322,7 +325,8 @@ class Trainer(Movable):
         Raises:
             CheckpointError: it does not fit; nothing has changed.
         """
-        self._go_on(partial(self._trunk.load_state, state))
+        self._go_on(partial(self._trunk.load_state, without_place(state)))
+        self._stream.load_state(state)
 
     def take_over(self, state: dict[str, Tensor]) -> None:
         """Go on from another trainer's copy.
@@ -333,7 +337,7 @@ class Trainer(Movable):
         Raises:
             CheckpointError: it does not fit; nothing has changed.
         """
-        self._go_on(partial(self._trunk.take_over, state))
+        self._go_on(partial(self._trunk.take_over, without_place(state)))
 
     def _go_on(self, load: Callable[[], None]) -> None:
         self.with_room(load)

@@ -27,6 +27,7 @@ from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
 from core.store.run_files import RunFiles
 from core.store.small_files import Files
+from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.places import NetworkOptions
@@ -89,6 +90,8 @@ class Network:
         self._bootstrap = [PeerId(known.peer) for known in self._known if known.peer != self.identity.peer]
         self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone and options.relay)
         self.dht = DHTNode(self.node, self.identity)
+        named = frozenset(host_of(address) for peer in options.bootstrap for address in peer.addresses)
+        self._mirrors = Mirrors(self.node.shaper, named, lambda: self.node.hushed)
         self._swarms: dict[str, Swarm] = {}
         """By run id."""
         self._names: dict[str, str] = {}
@@ -142,6 +145,7 @@ class Network:
             files,
             room,
             self._options.roles,
+            self._mirrors,
             named=lambda: bool(self._bootstrap),
             on_lan=self._options.on_lan,
         )
@@ -206,7 +210,8 @@ class Network:
 
     def moved(self) -> tuple[int, int]:
         """Bytes received and sent since the start."""
-        return self.node.moved()
+        received, sent = self.node.moved()
+        return received + self._mirrors.received, sent + self._mirrors.sent
 
     def fastest(self) -> tuple[float, float]:
         """Bytes a second that were sent and received at best."""

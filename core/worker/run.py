@@ -270,8 +270,23 @@ class Run:
             PictureError, ComputeError: as `Questions.predict`.
         """
         if self.manifest.task.takes != "picture":
-            raise QuestionError(notice("question.run_continues_text", run=self.manifest.run, title=self.manifest.title))
+            raise self._other_question()
         return await self.compute.questions.predict(picture)
+
+    def _other_question(self) -> QuestionError:
+        """What people can ask instead."""
+        takes, name, title = self.manifest.task.takes, self.manifest.run, self.manifest.title
+        return QuestionError(
+            notice(
+                "question.run_continues_text"
+                if takes == "text"
+                else "question.run_reads_pictures"
+                if takes == "picture"
+                else "question.run_answers_nothing",
+                run=name,
+                title=title,
+            )
+        )
 
     async def generate(self, params: GenerateParams, each: Callable[[str, list[Answer], float], None]) -> Continued:
         """Go on with a text; `each` gets every byte's text, experts and milliseconds.
@@ -281,7 +296,7 @@ class Run:
             ComputeError: as `Questions.generate`.
         """
         if self.manifest.task.takes != "text":
-            raise QuestionError(notice("question.run_reads_pictures", run=self.manifest.run, title=self.manifest.title))
+            raise self._other_question()
         seed = secrets.randbelow(2**31) if params.seed is None else params.seed
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         question = Generate(params.prompt.encode(), params.length, params.temperature, seed)

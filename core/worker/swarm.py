@@ -5,6 +5,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from core.contracts import pipe
 from core.contracts.errors import HearthError
 from core.contracts.files import TRUNK
 from core.contracts.manifest import Manifest
@@ -20,6 +21,7 @@ from core.net.rpc import RpcNode
 from core.store.run_files import RunFiles
 from core.swarm.hosting import Hosting
 from core.swarm.members import Members
+from core.swarm.mirrors import Mirrors
 from core.swarm.outgoing_calls import OutgoingCalls
 from core.swarm.replication import Copies
 from core.swarm.shard_exchange import ShardExchange
@@ -50,6 +52,7 @@ class Swarm:
         files: RunFiles,
         room: StateRoom,
         roles: frozenset[str],
+        mirrors: Mirrors,
         *,
         named: Callable[[], bool],
         on_lan: bool,
@@ -63,7 +66,8 @@ class Swarm:
             compute: the run's compute process.
             files: the run's files on this disk.
             room: for states of experts there.
-            roles: what this PC is there for: "host", "train".
+            roles: what this PC is there for: "host", "train", "backbone".
+            mirrors: fetches data from web servers.
             named: whether peers are known by name, and not just looked for in the local network.
             on_lan: whether they are looked for there.
         """
@@ -76,7 +80,9 @@ class Swarm:
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)
-        self._shards = ShardExchange(manifest, files, node, dht)
+        self._shards = ShardExchange(manifest, files, node, dht, mirrors, roles, compute.try_again)
+        self._sharing = Recurring("data", self._share, self._share_again_s)
+        compute.calls.listen(pipe.READING, self._read)
         self._trunk = TrunkFollower(self._copies, compute, trains)
         self._agreement = agreement_of(manifest, self._members, files.folder)
         if self._agreement:
@@ -113,11 +119,13 @@ class Swarm:
             self._stack = stack.pop_all()
         self._announcing.start()
         self._exchanging.start()
+        self._sharing.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._announcing.stop()
         await self._exchanging.stop()
+        await self._sharing.stop()
         await self._stack.aclose()
 
     # what the network tells
@@ -233,7 +241,7 @@ class Swarm:
     @property
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
-        recurring = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging
+        recurring = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging, self._sharing
         agreeing = self._agreement.notes() if self._agreement else []
         return [*self.directory.notes, *(note for one in recurring for note in one.notes), *agreeing]
 
@@ -251,5 +259,16 @@ class Swarm:
     async def _exchange(self) -> None:
         """Get what compute needs and others have."""
         if self._dht.contacts() and not self._frozen:
-            await self._shards.tend()
             await self._trunk.tend()
+
+    def _read(self, reading: pipe.Reading) -> None:
+        self._shards.reading(reading)
+        self._sharing.wake.set()
+
+    async def _share(self) -> None:
+        """Get the run's data, and give them."""
+        if not self._frozen:
+            await self._shards.tend()
+
+    def _share_again_s(self) -> float:
+        return self._shards.rest_s if self._dht.contacts() else min(self._shards.rest_s, ALONE_S)

@@ -1403,6 +1403,10 @@
       <translation>Das Modell wird noch trainiert: Es setzt fort, was du schreibst, Byte für Byte.</translation>
     </message>
     <message>
+      <source>The model learns to tell pictures of its own apart. It cannot be tried yet.</source>
+      <translation>Das Modell lernt, eigene Bilder zu unterscheiden. Ausprobieren kann man es noch nicht.</translation>
+    </message>
+    <message>
       <source>Try the model</source>
       <translation>Modell ausprobieren</translation>
     </message>
@@ -3556,12 +3560,76 @@
       <translation>Hält für sie nie an</translation>
     </message>
     <message>
+      <source>data.bad_idx</source>
+      <translation>{path} ist keine von MNISTs Dateien, ist beschädigt, oder passt nicht zu ihren Klassen.</translation>
+    </message>
+    <message>
+      <source>data.bad_line</source>
+      <translation>Zeile {line:digits} von {path} ist kein JSON-Objekt mit einem "text": {why}.</translation>
+    </message>
+    <message>
+      <source>data.bad_list</source>
+      <translation>Die Liste der Teile des Laufs ist keine: {why}. Frage den Organisator.</translation>
+    </message>
+    <message>
+      <source>data.bad_picture</source>
+      <translation>{path} ist kein lesbares Bild: {why}. Repariere es, oder nimm es weg.</translation>
+    </message>
+    <message>
+      <source>data.changed</source>
+      <translation>Eine Datei wurde geändert, während sie gelesen wurde. Versuche es noch einmal.</translation>
+    </message>
+    <message>
+      <source>data.classes</source>
+      <translation>Es gibt {n} Klassen, jede ein Ordner mit Bildern; es müssen 2 bis {most} sein.</translation>
+    </message>
+    <message>
+      <source>data.coming</source>
+      <translation>Die Daten des Laufs {run} sind noch nicht hier. Sie werden von Peers geholt, die sie haben; das Training beginnt mit dem ersten Teil.</translation>
+    </message>
+    <message>
+      <source>data.fails</source>
+      <translation>{times:count}-mal hintereinander konnten die Daten des Laufs nicht geholt oder weitergegeben werden ({error}). Bitte melde es.</translation>
+    </message>
+    <message>
+      <source>data.line_too_long</source>
+      <translation>Zeile {line:digits} von {path} ist länger als {most:size}. Mache mehrere Dokumente daraus.</translation>
+    </message>
+    <message>
       <source>data.no_digits</source>
       <translation>Die Daten des Laufs „digits“ fehlen: Installiere das Paket scikit-learn neu.</translation>
     </message>
     <message>
+      <source>data.no_files</source>
+      <translation>In {place} ist nichts, womit trainiert werden kann: Textdateien enden auf {endings}.</translation>
+    </message>
+    <message>
+      <source>data.no_labels</source>
+      <translation>Neben {path} ist keine Datei mit Klassen, deren Name labels-idx1-ubyte enthält.</translation>
+    </message>
+    <message>
+      <source>data.no_pictures</source>
+      <translation>In {place} sind keine Bilder für die Vorlage {template}: Ordner mit Bildern, einer für jede Klasse, oder MNISTs Dateien.</translation>
+    </message>
+    <message>
+      <source>data.no_room</source>
+      <translation>Die Teile brauchen {size:size} in {folder}, frei sind {free:size}. Schaffe Platz, oder nenne mit --data-dir einen anderen Datenordner.</translation>
+    </message>
+    <message>
+      <source>data.none_yet</source>
+      <translation>Noch ist kein Teil der Daten des Laufs hier. Das Training beginnt, sobald der erste geholt ist.</translation>
+    </message>
+    <message>
+      <source>data.not_utf8</source>
+      <translation>{path} ist kein Text in UTF-8: Byte {place} gehört zu keinem Zeichen. Speichere die Datei als UTF-8, oder nimm sie weg.</translation>
+    </message>
+    <message>
       <source>data.not_written</source>
       <translation>{path} ist nicht beschreibbar: {why}.</translation>
+    </message>
+    <message>
+      <source>data.one_document</source>
+      <translation>Es gibt nur ein Dokument, und eines muss zurückgehalten werden. Gib mindestens zwei Dateien an, oder eine von mehr als 256 KB mit Leerzeilen.</translation>
     </message>
     <message>
       <source>data.part_gone</source>
@@ -3577,6 +3645,26 @@
     <message>
       <source>data.text_too_short</source>
       <translation>Der Lauf {run} hat keine Sequenz oder einen Text, der dafür zu kurz ist.</translation>
+    </message>
+    <message>
+      <source>data.too_few_pictures</source>
+      <translation>Der Lauf {run} hat keine zurückgehaltenen Bilder, oder zu wenige zum Trainieren.</translation>
+    </message>
+    <message>
+      <source>data.too_large</source>
+      <translation>Der Text hat {size:size}; ein Lauf nimmt höchstens {most:size}. Nimm einen Teil davon.</translation>
+    </message>
+    <message>
+      <source>data.too_many_files</source>
+      <translation>Es sind mehr als {most} Dateien. Schreibe mehrere Texte in eine .jsonl-Datei, jeden in eine Zeile.</translation>
+    </message>
+    <message>
+      <source>data.too_much_at_once</source>
+      <translation>Wo Teile der Daten ausgeteilt werden, hält jeder PC alle: höchstens {most:size}.</translation>
+    </message>
+    <message>
+      <source>data.unreadable</source>
+      <translation>{path} kann nicht gelesen werden: {why}.</translation>
     </message>
     <message>
       <source>data_folder.gone</source>
@@ -4401,6 +4489,10 @@
       <translation>ein Stapel an einer Schicht nähme {size:size}, und {most:size} sind das Höchste. Verringere batch, sequence oder width.</translation>
     </message>
     <message>
+      <source>manifest.exists</source>
+      <translation>Es gibt schon eine Datei {path}. Nenne mit --out eine andere.</translation>
+    </message>
+    <message>
       <source>manifest.expert_too_large</source>
       <translation>ein Experte nähme {size:size}, und {most:size} sind das Höchste. Verringere width oder hidden.</translation>
     </message>
@@ -4449,6 +4541,10 @@
       <translation>dieses Hearth kennt keine Art von Modellen namens {name}, nur {known}.</translation>
     </message>
     <message>
+      <source>manifest.no_pictures</source>
+      <translation>Es sagt, was seine Bilder sind, aber seine Daten sind keine. Lass [pictures] weg.</translation>
+    </message>
+    <message>
       <source>manifest.no_run</source>
       <translation>Es gibt keinen Lauf namens {run}. Bekannte Läufe: {known}; oder gib den Pfad eines Manifests an (.json).</translation>
     </message>
@@ -4463,6 +4559,10 @@
     <message>
       <source>manifest.other_sequence</source>
       <translation>seine Daten kommen in Proben von {inputs}, nicht von {sequence}.</translation>
+    </message>
+    <message>
+      <source>manifest.pictures_missing</source>
+      <translation>Seine Daten sind Bilder, und es sagt nicht, welche: [pictures] braucht width, height, channels und classes.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>
@@ -4503,6 +4603,10 @@
     <message>
       <source>manifest.trunk_value</source>
       <translation>`{field}` seines `trunk` ist {value}; erlaubt ist {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.two_lists</source>
+      <translation>Es hat sowohl shards als auch eine shard_list. Lass eines davon weg.</translation>
     </message>
     <message>
       <source>manifest.unreadable</source>
@@ -4852,6 +4956,10 @@
       <translation>Hearth beendet sich und beantwortet keine Fragen mehr.</translation>
     </message>
     <message>
+      <source>question.run_answers_nothing</source>
+      <translation>Der Lauf {run} ({title}) lernt, eigene Bilder zu unterscheiden; ausprobieren kann man ihn noch nicht. Der Lauf digits liest Bilder: hearth run join digits.</translation>
+    </message>
+    <message>
       <source>question.run_continues_text</source>
       <translation>Der Lauf {run} ({title}) setzt Text fort: hearth generate 'The for statement'. Der Lauf digits liest Bilder: hearth run join digits.</translation>
     </message>
@@ -4984,8 +5092,28 @@
       <translation>Unbekannt</translation>
     </message>
     <message>
+      <source>run.bad_licence</source>
+      <translation>Eine Lizenz hat höchstens {most} Zeichen.</translation>
+    </message>
+    <message>
+      <source>run.bad_name</source>
+      <translation>{name} ist kein Name für einen Lauf: er beginnt mit einem Kleinbuchstaben und hat höchstens 32 Kleinbuchstaben, Ziffern, - und _.</translation>
+    </message>
+    <message>
+      <source>run.bad_title</source>
+      <translation>Ein Titel hat 1 bis 80 Zeichen.</translation>
+    </message>
+    <message>
+      <source>run.bad_volunteers</source>
+      <translation>{text} ist keine Zahl von Freiwilligen: 1 bis {most}.</translation>
+    </message>
+    <message>
       <source>run.begins</source>
       <translation>Beginnt von selbst; ein anderer PC muss als Gastgeber mitmachen.</translation>
+    </message>
+    <message>
+      <source>run.built_in_name</source>
+      <translation>{name} ist ein Lauf, der mit Hearth kommt. Wähle einen anderen Namen.</translation>
     </message>
     <message>
       <source>run.choose_another</source>

@@ -723,12 +723,76 @@
       <translation>Never stops for them</translation>
     </message>
     <message>
+      <source>data.bad_idx</source>
+      <translation>{path} is none of MNIST's files, is damaged, or does not fit its labels.</translation>
+    </message>
+    <message>
+      <source>data.bad_line</source>
+      <translation>Line {line:digits} of {path} is no JSON object with a "text": {why}.</translation>
+    </message>
+    <message>
+      <source>data.bad_list</source>
+      <translation>The list of the run's shards is none: {why}. Ask the organiser.</translation>
+    </message>
+    <message>
+      <source>data.bad_picture</source>
+      <translation>{path} is no picture that can be read: {why}. Repair it, or take it away.</translation>
+    </message>
+    <message>
+      <source>data.changed</source>
+      <translation>A file was changed while it was read. Try again.</translation>
+    </message>
+    <message>
+      <source>data.classes</source>
+      <translation>There are {n} classes, each a folder with pictures; there must be 2 to {most}.</translation>
+    </message>
+    <message>
+      <source>data.coming</source>
+      <translation>The data of the run {run} are not here yet. They are fetched from peers that have them; training begins with the first part.</translation>
+    </message>
+    <message>
+      <source>data.fails</source>
+      <translation>The run's data could not be fetched or given {times:count} times in a row ({error}). Please report it.</translation>
+    </message>
+    <message>
+      <source>data.line_too_long</source>
+      <translation>Line {line:digits} of {path} is longer than {most:size}. Make several documents of it.</translation>
+    </message>
+    <message>
       <source>data.no_digits</source>
       <translation>The data of the run 'digits' is missing: install the package scikit-learn again.</translation>
     </message>
     <message>
+      <source>data.no_files</source>
+      <translation>There is nothing to train on in {place}: files of text end with {endings}.</translation>
+    </message>
+    <message>
+      <source>data.no_labels</source>
+      <translation>Beside {path} there is no file of labels, whose name has labels-idx1-ubyte in it.</translation>
+    </message>
+    <message>
+      <source>data.no_pictures</source>
+      <translation>There are no pictures in {place} for the template {template}: folders of pictures, one for each class, or MNIST's files.</translation>
+    </message>
+    <message>
+      <source>data.no_room</source>
+      <translation>The shards need {size:size} in {folder}, and {free:size} are free. Make room, or name another data folder with --data-dir.</translation>
+    </message>
+    <message>
+      <source>data.none_yet</source>
+      <translation>No part of the run's data is here yet. Training begins when the first has been fetched.</translation>
+    </message>
+    <message>
+      <source>data.not_utf8</source>
+      <translation>{path} is no text in UTF-8: byte {place} belongs to no character. Save it as UTF-8, or take it away.</translation>
+    </message>
+    <message>
       <source>data.not_written</source>
       <translation>{path} cannot be written: {why}.</translation>
+    </message>
+    <message>
+      <source>data.one_document</source>
+      <translation>There is only one document, and one must be held out. Give at least two files, or one longer than 256 KB with empty lines in it.</translation>
     </message>
     <message>
       <source>data.part_gone</source>
@@ -744,6 +808,26 @@
     <message>
       <source>data.text_too_short</source>
       <translation>The run {run} has no sequence, or a text that is too short for it.</translation>
+    </message>
+    <message>
+      <source>data.too_few_pictures</source>
+      <translation>The run {run} has no pictures held out, or too few to train on.</translation>
+    </message>
+    <message>
+      <source>data.too_large</source>
+      <translation>The text has {size:size}; a run takes at most {most:size}. Take a part of it.</translation>
+    </message>
+    <message>
+      <source>data.too_many_files</source>
+      <translation>There are more than {most} files. Put several texts into one .jsonl file, a line each.</translation>
+    </message>
+    <message>
+      <source>data.too_much_at_once</source>
+      <translation>Where parts of the data are dealt out, each PC holds all of them: at most {most:size}.</translation>
+    </message>
+    <message>
+      <source>data.unreadable</source>
+      <translation>{path} cannot be read: {why}.</translation>
     </message>
     <message>
       <source>data_folder.gone</source>
@@ -1568,6 +1652,10 @@
       <translation>a batch at a layer would take {size:size}, and {most:size} are the most. Lower batch, sequence or width.</translation>
     </message>
     <message>
+      <source>manifest.exists</source>
+      <translation>There is a file {path} already. Name another one with --out.</translation>
+    </message>
+    <message>
       <source>manifest.expert_too_large</source>
       <translation>an expert would take {size:size}, and {most:size} are the most. Lower width or hidden.</translation>
     </message>
@@ -1616,6 +1704,10 @@
       <translation>this Hearth has no kind of model named {name}, only {known}.</translation>
     </message>
     <message>
+      <source>manifest.no_pictures</source>
+      <translation>It says what its pictures are, but its data are none. Leave [pictures] out.</translation>
+    </message>
+    <message>
       <source>manifest.no_run</source>
       <translation>There is no run named {run}. Known runs: {known}; or give a manifest's path (.json).</translation>
     </message>
@@ -1630,6 +1722,10 @@
     <message>
       <source>manifest.other_sequence</source>
       <translation>its data come in samples of {inputs}, not of {sequence}.</translation>
+    </message>
+    <message>
+      <source>manifest.pictures_missing</source>
+      <translation>Its data are pictures, and it does not say what they are: [pictures] needs width, height, channels and classes.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>
@@ -1670,6 +1766,10 @@
     <message>
       <source>manifest.trunk_value</source>
       <translation>`{field}` of its `trunk` is {value}; it must be {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.two_lists</source>
+      <translation>It has both shards and a shard_list. Leave one of them out.</translation>
     </message>
     <message>
       <source>manifest.unreadable</source>
@@ -2019,6 +2119,10 @@
       <translation>Hearth is quitting and answers no more questions.</translation>
     </message>
     <message>
+      <source>question.run_answers_nothing</source>
+      <translation>The run {run} ({title}) learns to tell pictures of its own apart; it cannot be tried yet. The run digits reads pictures: hearth run join digits.</translation>
+    </message>
+    <message>
       <source>question.run_continues_text</source>
       <translation>The run {run} ({title}) continues text: hearth generate 'The for statement'. The run digits reads pictures: hearth run join digits.</translation>
     </message>
@@ -2151,8 +2255,28 @@
       <translation>Unknown</translation>
     </message>
     <message>
+      <source>run.bad_licence</source>
+      <translation>A licence has at most {most} characters.</translation>
+    </message>
+    <message>
+      <source>run.bad_name</source>
+      <translation>{name} is no name for a run: it begins with a small letter, and has at most 32 small letters, digits, - and _.</translation>
+    </message>
+    <message>
+      <source>run.bad_title</source>
+      <translation>A title has 1 to 80 characters.</translation>
+    </message>
+    <message>
+      <source>run.bad_volunteers</source>
+      <translation>{text} is no number of volunteers: 1 to {most}.</translation>
+    </message>
+    <message>
       <source>run.begins</source>
       <translation>Begins by itself; another PC must take part as a host.</translation>
+    </message>
+    <message>
+      <source>run.built_in_name</source>
+      <translation>{name} is a run that comes with Hearth. Choose another name.</translation>
     </message>
     <message>
       <source>run.choose_another</source>

@@ -72,7 +72,7 @@ async def _traffic(wire: Literal["sparse", "dense"], rounds: int) -> dict[str, f
     manifest = _run(wire)
     rules, model = manifest.trunk, manifest.model
     assert isinstance(rules, Diloco)
-    ends = DATA[manifest.data].ends(model)
+    ends = DATA[manifest.data].ends(model, manifest.pictures)
     size = MODELS[model.kind].numbers(model, ends)
     fine = (2 * model.layers + 2) * model.width + model.layers * (model.width + 1) * sum(model.grid)
     each, fine_each = size // rules.fragments, fine // rules.fragments

@@ -372,7 +372,7 @@ def _synchronous(job: Job) -> int:
     """Bytes that each trainer would send and get if all averaged their gradients in fp16 for every common batch: 2 each
     way for each number, which is less than any all-reduce needs."""
     rules = manifest(job)
-    return 4 * MODELS[job.model.kind].numbers(job.model, DATA[rules.data].ends(job.model)) * job.steps
+    return 4 * MODELS[job.model.kind].numbers(job.model, DATA[rules.data].ends(job.model, rules.pictures)) * job.steps
 
 
 def _line(arm: str, curves: Sequence[Sequence[Point]], x: Sequence[float]) -> plot.Line:

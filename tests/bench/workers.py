@@ -30,7 +30,7 @@ import torch
 from core.contracts import manifest as manifests
 from core.contracts.errors import HearthError
 from core.contracts.files import TRUNK
-from core.contracts.kinds import DATA, MODELS
+from core.contracts.kinds import MODELS
 from core.contracts.ledger import Totals
 from core.contracts.manifest import Manifest
 from core.contracts.status import Status
@@ -346,7 +346,7 @@ def _progress(trunk: Part) -> tuple[int, int]:
 
 
 def _numbers(rules: Manifest) -> int:
-    return MODELS[rules.model.kind].numbers(rules.model, DATA[rules.data].ends(rules.model))
+    return MODELS[rules.model.kind].numbers(rules.model, rules.ends)
 
 
 def report(outcomes: Mapping[Job, Outcome]) -> dict[str, Any]:

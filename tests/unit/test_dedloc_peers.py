@@ -20,7 +20,7 @@ from core.averaging.mean import BELIEVED
 from core.averaging.plan import Member, plan
 from core.contracts import manifest as manifests
 from core.contracts.errors import CallTimeout, NetworkError, ProtocolError
-from core.contracts.kinds import DATA, MODELS
+from core.contracts.kinds import MODELS
 from core.contracts.notices import notice
 from core.contracts.pipe import ENOUGH, GIVE_TRUNK
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
@@ -48,7 +48,7 @@ BATCH_S = 0.05
 """That a batch takes."""
 PATIENCE_S = 240.0
 DIGITS = manifests.load("digits")
-ENDS = DATA[DIGITS.data].ends(DIGITS.model)
+ENDS = DIGITS.ends
 NUMBERS = MODELS[DIGITS.model.kind].numbers(DIGITS.model, ENDS)
 Bits = defaultdict[int, set[str]]
 """Of the trunks that were seen, by step."""

@@ -17,6 +17,7 @@ from core.control.server import ControlServer
 from core.experts.grid import Grid
 from core.logs import Ring
 from core.swarm.hosted import HostedExperts
+from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
 from core.worker.compute.questions import ANSWER_S
 from core.worker.peer import Listener, Peer
@@ -47,7 +48,8 @@ async def test_nothing_of_a_run_stays_at_the_node(tmp_path: Path) -> None:
             compute, hosted = supervisor(run, tmp_path / name, files), files.hosted
             assert isinstance(hosted, HostedExperts)
             room, roles = StateRoom(hosted, files), frozenset({"host", "train"})
-            swarm = Swarm(node, here.dht, run, compute, files, room, roles, named=lambda: True, on_lan=False)
+            mirrors = Mirrors(node.shaper, frozenset(), lambda: False)
+            swarm = Swarm(node, here.dht, run, compute, files, room, roles, mirrors, named=lambda: True, on_lan=False)
             async with swarm:
                 assert node.on_banned and registered() != before
                 node.strike(other.rpc.peer, 20.0)  # banned: the run is told

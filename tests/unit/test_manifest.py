@@ -203,7 +203,7 @@ def test_what_an_expert_costs_is_known_without_torch(kind: str) -> None:
 @pytest.mark.parametrize("run", ["digits", "digits-vc", "text"])
 def test_what_a_trunk_costs_is_known_without_torch(run: str) -> None:
     rules = manifest.load(run)
-    kind, ends = MODELS[rules.model.kind], DATA[rules.data].ends(rules.model)
+    kind, ends = MODELS[rules.model.kind], rules.ends
     network = build_trunk(rules, ends)
     assert sum(parameter.numel() for parameter in network.parameters()) == kind.numbers(rules.model, ends)
     rows, sequence = kind.rows(rules.model), run == "text"

@@ -21,9 +21,11 @@ from core.pipe.calls import Calls
 from core.runtime.part_files import Part, pack
 from core.store import shards
 from core.store.progress import Progress
+from core.swarm import shard_exchange
 from core.swarm.fetching import READ_FILE
 from core.swarm.hosted import HostedExperts
 from core.swarm.members import Members
+from core.swarm.mirrors import Mirrors
 from core.swarm.replication import Copies
 from core.swarm.shard_exchange import ShardExchange
 from core.swarm.trunk_exchange import TrunkFollower
@@ -48,10 +50,16 @@ def data(run: manifest.Manifest, at: Peer, folder: Path) -> ShardExchange:
     directory = DHTDirectory(at.dht, at.rpc, GRID, run.run_id)
     members = Members(at.rpc, at.dht, directory)
     Copies(run.run_id, files, HostedExperts(GRID), members, at.rpc, at.dht, trains=True)
-    return ShardExchange(run, files, at.rpc, at.dht)
+    mirrors = Mirrors(at.rpc.shaper, frozenset(), lambda: False)
+    return ShardExchange(run, files, at.rpc, at.dht, mirrors, frozenset({"host", "train"}), lambda: None)
 
 
-async def test_a_peer_with_another_text_fetches_the_runs_own(tmp_path: Path, run: manifest.Manifest) -> None:
+async def test_a_peer_with_another_text_fetches_the_runs_own(
+    tmp_path: Path, run: manifest.Manifest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shard_exchange, "TELL_S", 0.0)
+    monkeypatch.setattr(shard_exchange, "TRY_AGAIN_S", 0.0)
+    monkeypatch.setattr(shard_exchange, "BEGIN_S", 0.0)
     async with peers(3) as (one, two, three):
         giver, taker, third = (
             data(run, at, tmp_path / name) for at, name in ((one, "one"), (two, "two"), (three, "three"))
@@ -86,8 +94,7 @@ async def test_who_gives_other_bytes_than_the_hash_says_is_passed_over_and_struc
             return FileRead(size), bytes(request.length)
 
         liar.rpc.register(of_run(READ_FILE, run.run_id), ReadFile, lie)
-        keys = {f"{run.run_id}.data.{part.sha256}": {own_subkey(liar.id): b""} for part in PARTS}
-        await liar.dht.store_many(keys, 600.0)
+        await liar.dht.store_many({f"{run.run_id}.data.0": {own_subkey(liar.id): b"\x03"}}, 600.0)
         taker, giver = data(run, two, tmp_path / "two"), data(run, honest, tmp_path / "one")
         await taker.tend()
         assert asked and len(shards.missing(run, tmp_path / "two")) == 2

@@ -17,7 +17,7 @@ import torch
 from core.averaging.packing import pack
 from core.contracts import manifest as manifests
 from core.contracts.errors import NetworkError, RemoteFault
-from core.contracts.kinds import DATA, MODELS
+from core.contracts.kinds import MODELS
 from core.contracts.net import of_run
 from core.contracts.trunk import Agreed, Offer, VcAsgd
 from core.contracts.trunk_calls import Keeper
@@ -42,7 +42,7 @@ from tests.workers import PATIENCE_S
 
 PARTS, BATCHES = 4, 3
 DIGITS = manifests.load("digits")
-ENDS = DATA[DIGITS.data].ends(DIGITS.model)
+ENDS = DIGITS.ends
 NUMBERS = MODELS[DIGITS.model.kind].numbers(DIGITS.model, ENDS)
 
 

@@ -11,6 +11,7 @@ from core.contracts.status import CurvePoint, Status
 SUBTITLES = {
     "picture": mark("The model is still in training: its answers can be wrong."),
     "text": mark("The model is still in training: it continues what you type, byte by byte."),
+    "nothing": mark("The model learns to tell pictures of its own apart. It cannot be tried yet."),
 }
 
 
@@ -33,7 +34,8 @@ class ModelPage(Page):
             self.subtitle.setText(tr(SUBTITLES[takes]))
             for taken, demo in self._demos.items():
                 demo.setVisible(taken == takes)
-        self._demos[takes].update_status(status)
+        if takes in self._demos:
+            self._demos[takes].update_status(status)
 
     def update_curve(self, points: list[CurvePoint]) -> None:
         self.text.update_curve(points)

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Self
 
-from core.contracts.kinds import DATA, MODELS
+from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice
 from core.contracts.pipe import AGREE
@@ -45,7 +45,7 @@ class Agreement(ABC):
             members: the peers of the run, and through what they find each other.
             folder: the run's own, for what outlives this process.
         """
-        self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, DATA[manifest.data].ends(manifest.model))
+        self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, manifest.ends)
         """Of the trunk."""
 
     @abstractmethod

@@ -2,6 +2,7 @@
 
 import gzip
 import importlib.util
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -9,9 +10,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from core.contracts.errors import ManifestError
-from core.contracts.kinds import DATA
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
+from core.contracts.pipe import Reading
 from core.training.data.stream import Part, Table
 
 HELD_OUT = 360
@@ -60,9 +61,9 @@ def _distort(inputs: Tensor, generator: torch.Generator) -> Tensor:
     return torch.clamp(moved * (1 + strength).unsqueeze(1), max=1.0)
 
 
-def _stream(manifest: Manifest, folder: Path | None, shuffle: int) -> Table:
+def _stream(manifest: Manifest, folder: Path | None, shuffle: int, told: Callable[[Reading], None]) -> Table:
     train, held_out = read()
-    classes, training = DATA["digits"].ends(manifest.model).classes, manifest.training
+    classes, training = manifest.ends.classes, manifest.training
     return Table(train, held_out, classes, training.batch, training.seed + shuffle, _distort)
 
 

@@ -1,4 +1,4 @@
-"""Training data without end: batches by their number, so that a restart goes on where it was.
+"""Training data without end: batches by their number, or one after the other; a restart goes on where it was.
 
 A data set is one file of this package; its `STREAM` makes the stream of a run. What must be known of it without torch
 is declared by the same name in `core.contracts.kinds`.
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from core.contracts.kinds import DATA, Ends
 from core.contracts.manifest import Manifest
+from core.contracts.pipe import Reading
 
 
 class Part(NamedTuple):
@@ -27,7 +28,8 @@ class Part(NamedTuple):
 
 
 class Stream(ABC):
-    """Batches in an order that is a pure function of the seed and a batch's number, on every machine."""
+    """Batches in an order that is a pure function of the seed and a batch's number, on every machine; where shards come
+    over the network meanwhile, also of the order in which they come."""
 
     def __init__(self, ends: Ends, held_out: Part, batch: int, seed: int, samples: int) -> None:
         """What all streams have.
@@ -47,6 +49,26 @@ class Stream(ABC):
         """Batch `number`, counted from 0 without end: inputs [batch, ...] and labels [batch, ...]."""
         epoch, place = divmod(number, self.samples // self.batch)
         return self._batch(number, epoch, place * self.batch)
+
+    def done(self, number: int) -> None:  # noqa: B027  (most streams are a function of the number)
+        """A batch was trained on."""
+
+    def drop(self, number: int) -> None:  # noqa: B027
+        """A batch was not trained on: a stream that gives none by its number again gives its samples later."""
+
+    def state(self) -> dict[str, Tensor]:
+        """Where the stream is, for a checkpoint; nothing where a batch's number says all."""
+        return {}
+
+    def load_state(self, state: dict[str, Tensor]) -> None:  # noqa: B027
+        """Go on from there.
+
+        Args:
+            state: as `state` gave it, maybe with more; one of another stream without places leaves it as it is.
+
+        Raises:
+            CheckpointError: it is of other data.
+        """
 
     @abstractmethod
     def _batch(self, number: int, epoch: int, first: int) -> Part:
@@ -105,17 +127,27 @@ class Table(Stream):
         return Part(self._vary(self.train.inputs[rows], self._random("batch", number)), self.train.labels[rows])
 
 
-def open_stream(manifest: Manifest, folder: Path | None = None, shuffle: int = 0) -> Stream:
+def unheard(reading: Reading) -> None:
+    """Tells nobody."""
+
+
+def open_stream(
+    manifest: Manifest,
+    folder: Path | None = None,
+    shuffle: int = 0,
+    told: Callable[[Reading], None] = unheard,
+) -> Stream:
     """The data of a run.
 
     Args:
         manifest: the run's.
         folder: the run's, where data are that do not come with a package.
         shuffle: added to the run's seed for the order: trainers go through the data in orders of their own.
+        told: hears which shards are read, where they are not all needed at once.
 
     Raises:
         ManifestError: there is no data set of that name, its package is damaged, or the manifest does not fit it.
         DataError: a part is missing.
     """
-    stream: Stream = DATA.module(__package__, manifest.data).STREAM(manifest, folder, shuffle)
+    stream: Stream = DATA.module(__package__, manifest.data).STREAM(manifest, folder, shuffle, told)
     return stream

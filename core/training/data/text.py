@@ -1,12 +1,14 @@
 """A run's text in windows of the model's sequence: what is to be told is every byte's next one.
 
-However long the text, little of it is in memory: shards are read when a window of them is due. A pass over a text of
-many shards takes them in an order of its own, some at a time, and shuffles the windows of those.
+However long the text, little of it is in memory. One of many shards is read as they come (see `ShuffleBuffer`). Of
+others, and where servers deal out batches by their number, every shard must be here; a pass takes them in an order of
+its own, some at a time, and shuffles the windows of those.
 """
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,23 +16,22 @@ import torch
 from torch import Tensor
 
 from core.contracts.errors import DataError, ManifestError
-from core.contracts.kinds import DATA
-from core.contracts.manifest import Manifest
+from core.contracts.manifest import Manifest, Shard
 from core.contracts.notices import notice
+from core.contracts.pipe import Reading
 from core.store import shards
-from core.store.shards import Text
+from core.store.shards import HELD_OUT_SHARDS, TOGETHER, Text
+from core.training.data.shuffle_buffer import Shelf, ShuffleBuffer
 from core.training.data.stream import Part, Stream
 
 HELD_OUT_WINDOWS = 64
 """Of the held-out text, evenly spaced: an evaluation must take a second, not ten."""
-TOGETHER = 10
-"""Shards whose windows are shuffled together: of 1 MB each, their order takes 42 MB."""
 
 
 class TextStream(Stream):
     """Windows that start anywhere in the text, each once a pass."""
 
-    def __init__(self, manifest: Manifest, folder: Path | None, shuffle: int) -> None:
+    def __init__(self, manifest: Manifest, folder: Path, shuffle: int) -> None:
         """Prepare the text.
 
         Args:
@@ -42,26 +43,17 @@ class TextStream(Stream):
             ManifestError: the model has no sequence, or the text is too short for one.
             DataError: shards of the text are missing.
         """
-        if folder is None:
-            raise DataError("A run's text is in the run's folder, and none was named.")
         self._text, held_out = shards.open_text(manifest, folder)
-        ends = DATA["text"].ends(manifest.model)
+        ends = manifest.ends
         self._window = window = ends.inputs + 1
         if window == 1 or min(len(self._text), len(held_out)) < window + HELD_OUT_WINDOWS:
             raise ManifestError(notice("data.text_too_short", run=manifest.run))
-        every = (len(held_out) - window) // (HELD_OUT_WINDOWS - 1)
-        unseen = self._part(held_out, [every * number for number in range(HELD_OUT_WINDOWS)])
+        unseen = _held_out(held_out, window)
         training = manifest.training
         windows = len(self._text) - window + 1
         super().__init__(ends, unseen, training.batch, training.seed + shuffle, windows)
         self._pass = _Pass(-1, [], [0])
         self._group, self._order = (-1, -1), torch.empty(0, dtype=torch.int32)
-
-    def _part(self, text: Text, starts: Sequence[int]) -> Part:
-        """The windows that start there."""
-        data = bytearray().join(text.read(start, self._window) for start in starts)
-        windows = torch.frombuffer(data, dtype=torch.uint8).view(len(starts), self._window).long()
-        return Part(windows[:, :-1], windows[:, 1:])
 
     def _batch(self, number: int, epoch: int, first: int) -> Part:
         if epoch != self._pass.epoch:
@@ -71,7 +63,7 @@ class TextStream(Stream):
             group = bisect_right(self._pass.begins, first + len(starts)) - 1
             place = first + len(starts) - self._pass.begins[group]
             starts += self._starts(epoch, group, place, self.batch - len(starts))
-        return self._part(self._text, starts)
+        return _part(_windows(self._text, starts, self._window))
 
     def _begin(self, epoch: int) -> "_Pass":
         """Which windows are shuffled together, and in which order they come."""
@@ -115,4 +107,65 @@ def _shuffled(count: int, generator: torch.Generator) -> Tensor:
     return torch.randperm(count, generator=generator, dtype=torch.int32)
 
 
-STREAM = TextStream
+def _windows(text: Text, starts: Sequence[int], window: int) -> Tensor:
+    """The windows that start there, uint8."""
+    data = bytearray().join(text.read(start, window) for start in starts)
+    return torch.frombuffer(data, dtype=torch.uint8).view(len(starts), window)
+
+
+def _part(windows: Tensor) -> Part:
+    numbers = windows.long()
+    return Part(numbers[:, :-1], numbers[:, 1:])
+
+
+def _held_out(text: Text, window: int) -> Part:
+    every = (len(text) - window) // (HELD_OUT_WINDOWS - 1)
+    return _part(_windows(text, [every * number for number in range(HELD_OUT_WINDOWS)], window))
+
+
+def _cut(window: int, content: bytes, generator: torch.Generator) -> Tensor:
+    """The windows of a shard, one behind the other, from a start that is drawn: each byte is told once a use."""
+    start = int(torch.randint(window - 1, (), generator=generator))
+    return torch.frombuffer(bytearray(content), dtype=torch.uint8)[start:].unfold(0, window, window - 1)
+
+
+def _streamed(
+    manifest: Manifest, parts: Sequence[Shard], folder: Path, shuffle: int, told: Callable[[Reading], None]
+) -> ShuffleBuffer:
+    """A text that comes shard by shard.
+
+    Raises:
+        ManifestError: the model has no sequence, or the text is too short for one.
+        DataError: what is held out is missing, or no other shard is here yet.
+    """
+    ends, training = manifest.ends, manifest.training
+    window = ends.inputs + 1
+    held_out = [part for part in parts if part.held_out][:HELD_OUT_SHARDS]
+    enough = sum(part.size for part in held_out) >= window + HELD_OUT_WINDOWS
+    shelf = Shelf(parts, folder, window)
+    if window == 1 or not enough or not shelf.usable:
+        raise ManifestError(notice("data.text_too_short", run=manifest.run))
+    if any(shards.read(folder, part) is None for part in held_out):
+        raise DataError(notice("data.coming", run=manifest.run))
+    return ShuffleBuffer(
+        ends,
+        _held_out(Text(held_out, folder), window),
+        training.batch,
+        training.seed + shuffle,
+        shelf,
+        partial(_cut, window),
+        _part,
+        told,
+    )
+
+
+def _stream(manifest: Manifest, folder: Path | None, shuffle: int, told: Callable[[Reading], None]) -> Stream:
+    if folder is None:
+        raise DataError("A run's text is in the run's folder, and none was named.")
+    parts = shards.listed(manifest, folder)
+    if shards.streams(manifest, parts):
+        return _streamed(manifest, parts, folder, shuffle, told)
+    return TextStream(manifest, folder, shuffle)
+
+
+STREAM = _stream

@@ -41,6 +41,7 @@ class News(Enum):
     ASKED = "Somebody asks the model; compute is needed until `ANSWERED`."
     ANSWERED = "One who asked does not wait any more."
     LEAVE = "It shall save and end for good."
+    AGAIN = "What the last process failed for the want of is here."
     READY = "The process has loaded everything."
     SETTLED = "What must be known before the process trains is known."
 
@@ -262,6 +263,8 @@ def _noted(life: Life, event: Event, now: float) -> Outcome:
             life = but(life, grace_s=seconds)
         case Exceeded(trouble):
             life = but(life, exceeded=trouble)
+        case News.AGAIN if life.retry is not None:
+            life = but(life, retry=now, back_off_s=BACK_OFF_S[0])
         case News.LEAVE:
             life = but(life, leaving=True)
         case News.READY if life.phase == "starting" and not life.dying:

@@ -119,6 +119,10 @@ class ComputeSupervisor:
         """
         self._happened(life.Exceeded(trouble))
 
+    def try_again(self) -> None:
+        """Start a process at once where one failed for want of something that is here now."""
+        self._happened(News.AGAIN)
+
     def leave(self) -> None:
         """Save and end; `run` returns then."""
         self.questions.quit()
@@ -323,15 +327,9 @@ class ComputeSupervisor:
         await self._owner.admit(pid)
         self.figures.begin()
         self.terms.begin()
-        what = Configure(
-            self._manifest,
-            str(self._folder),
-            self.terms.threads,
-            self.trains,
-            self.hosted.first(self._owner.alone()),
-            self._owner.networked(),
-            self._shuffle,
-        )
+        folder, experts, networked = str(self._folder), self.hosted.first(self._owner.alone()), self._owner.networked()
+        threads, trains = self.terms.threads, self.trains
+        what = Configure(self._manifest, folder, threads, trains, experts, networked, self._shuffle)
         with contextlib.suppress(ComputeError):  # it has ended, which is told elsewhere
             self._ready(await self.calls.call(pipe.CONFIGURE, what))
 

@@ -1,0 +1,208 @@
+"""`hearth run new`: a folder of data becomes shards, and a manifest that proposes a run on them."""
+
+import argparse
+import hashlib
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from core.commands import picture_files, proposal
+from core.commands.manifest_text import Cut, written
+from core.commands.proposal import Proposal
+from core.contracts import data as lists
+from core.contracts import manifest as manifests
+from core.contracts.errors import DataError, DataFolderError, ManifestError, SettingsError
+from core.contracts.manifest import Manifest, Shard, ShardList
+from core.contracts.model import Name
+from core.contracts.notices import notice
+from core.contracts.words import counted, size, traffic
+from core.store import cutting
+from core.store.data_folder import data_folder
+from core.store.documents import find
+from core.store.shards import OWN
+from core.store.writing import write_whole
+
+VOLUNTEERS = 4
+MOST_VOLUNTEERS = 100_000
+SPARE_DISK = 256 << 20
+"""Bytes that are left free."""
+LICENCES = 80
+"""Characters of a licence's name."""
+
+
+def new(options: argparse.Namespace) -> None:
+    """Look at the data, ask what cannot be seen, write shards and manifest.
+
+    Raises:
+        SettingsError: no folder was named, or a name or number cannot be.
+        DataError: the data cannot be used.
+        DataFolderError: there is no room for the shards, or a file cannot be written.
+        ManifestError: there is such a file already.
+    """
+    if not options.run:
+        raise SettingsError("Which folder? For example: hearth run new my-texts")
+    place = Path(options.run)
+    asks = sys.stdin.isatty() and not options.yes
+    name = _asked("Name of the run", options.name or _name_of(place), _named, asks)
+    out = Path(options.out or f"{name}.toml")
+    if out.exists():
+        raise ManifestError(notice("manifest.exists", path=str(out)))
+    title = _asked("Title", options.title or name.replace("-", " ").capitalize(), _titled, asks)
+    licence = _asked("Licence of the data, such as CC BY 4.0", options.licence or "", _licence, asks)
+    volunteers = int(_asked("Volunteers", str(options.volunteers or VOLUNTEERS), _number, asks))
+    cut = _cut(place, data_folder(options.data_dir) / OWN, options.template)
+    if cut.pictures:
+        proposed = proposal.of_pictures(cut.rows, volunteers, experts=options.template != "vc-asgd")
+    else:
+        proposed = proposal.of_text(cut.rows, volunteers)
+    text = written(name, title, licence, cut, proposed)
+    manifest = manifests.from_toml(text.encode(), str(out))
+    try:
+        write_whole(out.absolute(), [text.encode()])
+    except OSError as error:
+        raise DataFolderError(notice("data.not_written", path=str(out), why=str(error.strerror))) from error
+    print(cut.about)
+    _show(manifest, proposed, cut, volunteers)
+    print(f"Wrote {out}, and {counted(cut.shards, 'shard')} into {data_folder(options.data_dir) / OWN}.")
+    print(f"Start it with: hearth worker --run {out} --listen 0.0.0.0:4401")
+
+
+def _cut(place: Path, own: Path, template: str | None) -> Cut:
+    """Write the shards.
+
+    Args:
+        place: the data.
+        own: where to.
+        template: what kind of run it shall be; None: as the data are.
+    """
+    pictures = None if template == "text" else picture_files.find(place)
+    if pictures is None and template in ("pictures", "vc-asgd"):
+        raise DataError(notice("data.no_pictures", place=str(place), template=template))
+    files = [] if pictures else find([place])
+    source = pictures.source if pictures else cutting.texts(files)
+    found = cutting.survey(source)
+    _make_room(own, found.train_bytes + found.held_out_bytes)
+    shards = cutting.write(source, found, own)
+    duplicates = f"{counted(found.duplicates, 'duplicate')} left out"
+    if pictures:
+        form = pictures.pictures
+        about = (
+            f"{counted(found.documents, 'picture')} of {len(form.classes)} classes, {form.width} x {form.height}; "
+            f"{found.held_out:,} held out, {duplicates}."
+        )
+        return Cut("pictures", _listed(shards, own), len(shards), found.documents - found.held_out, about, form)
+    about = (
+        f"{counted(found.documents, 'document')} of {counted(len(files), 'file')}, "
+        f"{traffic(found.train_bytes + found.held_out_bytes)}; {counted(found.held_out, 'document')} "
+        f"({traffic(found.held_out_bytes)}) held out, {duplicates}."
+    )
+    return Cut("text", _listed(shards, own), len(shards), found.train_bytes, about)
+
+
+def _listed(written: list[Shard], own: Path) -> ShardList:
+    """Write the list of shards."""
+    document = lists.encode(tuple(written))
+    named = ShardList(hashlib.sha256(document).hexdigest(), len(document))
+    try:
+        write_whole(own / named.sha256, [document])
+    except OSError as error:
+        raise DataFolderError(notice("data.not_written", path=str(own), why=str(error.strerror))) from error
+    return named
+
+
+def _make_room(own: Path, total: int) -> None:
+    try:
+        own.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(own).free
+    except OSError as error:
+        raise DataFolderError(notice("data.not_written", path=str(own), why=str(error.strerror))) from error
+    if free < total + SPARE_DISK:
+        raise DataFolderError(notice("data.no_room", folder=str(own), size=total + SPARE_DISK, free=free))
+
+
+def _show(manifest: Manifest, proposed: Proposal, cut: Cut, volunteers: int) -> None:
+    """What is proposed, and what it costs."""
+    model, costs = manifest.model, proposal.estimate(manifest.ends, proposed, cut.rows, volunteers)
+    numbers = proposal.numbers(manifest.ends, proposed)
+    grid = " x ".join(map(str, model.grid))
+    experts = f"{counted(model.layers, 'layer')} of {grid} experts" if model.layers else "no experts"
+    sizes = f"{experts}, width {model.width}, {_millions(numbers)} numbers"
+    print(f"Proposed for {counted(volunteers, 'volunteer')}: {sizes}.")
+    days = f"{_days(costs.days)} of {proposal.HOURS} hours"
+    speed = f"{proposal.FLOPS_PER_S / 1e9:.0f} GFLOP/s"
+    if volunteers == 1:
+        print(f"It needs about {size(costs.memory_bytes)} of memory, and for a pass over the data {days} at {speed}.")
+    else:
+        slower = "the line" if costs.by_line else "the processor"
+        print(
+            f"Each needs about {size(costs.memory_bytes)} of memory. In a pass over the data, which all of them make "
+            f"together, each sends {traffic(costs.sent_bytes)} and receives as much; it takes {days} with processors "
+            f"of {speed} and lines of {proposal.UPLOAD_BYTES_PER_S * 8 / 1e6:.0f} Mbit/s, of which {slower} is the "
+            "slower. (Estimated.)"
+        )
+
+
+def _millions(numbers: int) -> str:
+    return f"{numbers / 1e6:,.1f} million" if numbers >= 1e5 else f"{numbers:,}"
+
+
+def _days(days: float) -> str:
+    return "less than a day" if days < 1 else counted(round(days), "day")
+
+
+# what is asked
+
+
+def _asked(what: str, usual: str, checked: Callable[[str], str], asks: bool) -> str:
+    """An answer that is possible, or the usual one.
+
+    Raises:
+        SettingsError: nobody can be asked, and the usual one is impossible.
+    """
+    while asks:
+        try:
+            return checked(input(f"{what} [{usual}]: ").strip() or usual)
+        except EOFError:
+            asks = False
+        except SettingsError as error:
+            print(error.notice)
+    return checked(usual)
+
+
+def _name_of(place: Path) -> str:
+    found = re.sub(r"[^a-z0-9_]+", "-", place.absolute().stem.lower()).strip("-_")[:28].strip("-_")
+    if not found or not found[0].isalpha() or found in manifests.built_in_runs():
+        found = f"my-{found}".strip("-")
+    return found
+
+
+def _named(name: str) -> str:
+    try:
+        msgspec.convert(name, Name)
+    except msgspec.ValidationError:
+        raise SettingsError(notice("run.bad_name", name=repr(name))) from None
+    if name in manifests.built_in_runs():
+        raise SettingsError(notice("run.built_in_name", name=name))
+    return name
+
+
+def _titled(title: str) -> str:
+    if not 1 <= len(title) <= 80 or not title.isprintable():
+        raise SettingsError(notice("run.bad_title"))
+    return title
+
+
+def _licence(licence: str) -> str:
+    if len(licence) > LICENCES or not (licence.isprintable() or not licence):
+        raise SettingsError(notice("run.bad_licence", most=LICENCES))
+    return licence
+
+
+def _number(text: str) -> str:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_VOLUNTEERS:
+        raise SettingsError(notice("run.bad_volunteers", text=repr(text), most=MOST_VOLUNTEERS))
+    return text

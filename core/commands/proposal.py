@@ -1,0 +1,191 @@
+"""What a new run could be like: sizes, grid and rates for its data and so many volunteers, and what that costs."""
+
+import math
+from typing import NamedTuple
+
+from core.contracts.kinds import DATA, EXPERTS, MODELS, Ends
+from core.contracts.manifest import STATE_BYTES, Training
+from core.contracts.model import Model
+from core.contracts.trunk import Diloco, Local, Trunk, VcAsgd
+
+FLOPS_PER_S, HOURS = 20e9, 8
+"""Of a volunteer's PC, and for how many hours a day it trains: what the estimate counts with."""
+UPLOAD_BYTES_PER_S = 1.25e6
+"""A home line of 10 Mbit/s."""
+MOST_DAYS = 30
+"""A model for which one pass over the data takes longer is too large."""
+PROCESS_BYTES = 700 << 20
+"""Of a worker and its compute process without a model, after a minute of training."""
+EXPERTS_OF_A_PC = 8
+"""Of all layers together: each volunteer's part of the grid."""
+ROWS_OF_AN_EXPERT = 50_000
+"""In a pass over the data, at least: with fewer it learns nothing."""
+PICTURES_OF_AN_EXPERT = 500
+SEED = 1337
+
+
+class Size(NamedTuple):
+    layers: int
+    width: int
+    hidden: int
+    heads: int
+    sequence: int
+
+
+SIZES = (
+    Size(3, 128, 256, 4, 128),
+    Size(4, 256, 1024, 8, 256),
+    Size(6, 512, 2048, 8, 512),
+    Size(8, 1024, 4096, 16, 512),
+)
+"""Of models of text, the smallest first."""
+
+
+class Proposal(NamedTuple):
+    """A run's model and rules."""
+
+    model: Model
+    training: Training
+    trunk: Trunk
+
+
+class Estimate(NamedTuple):
+    """What a pass over the data costs each of the volunteers."""
+
+    memory_bytes: int
+    sent_bytes: int
+    days: float
+    by_line: bool
+    """Whether a home line takes longer than the processor."""
+
+
+def of_text(size: int, volunteers: int) -> Proposal:
+    """A model of text that such data and so many PCs can train.
+
+    Args:
+        size: bytes to train on.
+        volunteers: PCs.
+    """
+    found = [_text_of(one, size, volunteers) for one in SIZES]
+    fit = [one for one in found if _days(one, size, volunteers) <= MOST_DAYS and _is_fed(one, size)]
+    return fit[-1] if fit else found[0]
+
+
+def _days(proposal: Proposal, size: int, volunteers: int) -> float:
+    return estimate(DATA["text"].ends(proposal.model, None), proposal, size, volunteers).days
+
+
+def of_pictures(pictures: int, volunteers: int, *, experts: bool) -> Proposal:
+    """A model that tells pictures apart.
+
+    Args:
+        pictures: to train on.
+        volunteers: PCs.
+        experts: whether it has some; else each PC holds all of a small model, and parts of the data are dealt out.
+    """
+    batch = 32
+    training = Training(
+        batch=batch,
+        trunk_rate=0.0005 if experts else 0.001,
+        expert_rate=0.001,
+        warmup_samples=20 * batch,
+        decay_samples=max(300 * batch, pictures),
+        target_samples=8,
+        max_age_s=2.0,
+        clip=1.0,
+        balance=0.01 if experts else 0.0,
+        in_flight=4 if experts else 1,
+        evaluate_every=64,
+        seed=SEED,
+    )
+    if not experts:
+        parts = max(1, min(50, pictures // (8 * batch)))
+        model = Model(kind="mlp", layers=0, grid=(), width=128, hidden=64)
+        return Proposal(model, training, VcAsgd(parts=parts, batches=max(1, pictures // parts // batch), strong=True))
+    layers, k = 2, 4
+    side = _side(EXPERTS_OF_A_PC * volunteers / layers, k * pictures / PICTURES_OF_AN_EXPERT)
+    model = Model(kind="ffn_dmoe", layers=layers, grid=(side, side), width=128, hidden=256, expert="ffn", k=k)
+    return Proposal(model, training, Diloco() if volunteers > 1 else Local())
+
+
+def _is_fed(proposal: Proposal, size: int) -> bool:
+    """Whether there is a byte for each number that the model has."""
+    return numbers(DATA["text"].ends(proposal.model, None), proposal) <= size
+
+
+def numbers(ends: Ends, proposal: Proposal) -> int:
+    """How many a run trains.
+
+    Args:
+        ends: what its data look like.
+        proposal: the run.
+    """
+    model = proposal.model
+    experts = model.layers * math.prod(model.grid) * EXPERTS[model.expert].numbers(model) if model.expert else 0
+    return experts + MODELS[model.kind].numbers(model, ends)
+
+
+def _text_of(one: Size, size: int, volunteers: int) -> Proposal:
+    k, batch = 2, 16
+    side = _side(EXPERTS_OF_A_PC * volunteers / one.layers, k * size / ROWS_OF_AN_EXPERT)
+    model = Model(
+        "transformer_dmoe",
+        one.layers,
+        (side, side),
+        one.width,
+        one.hidden,
+        "transformer_ffn",
+        k,
+        one.heads,
+        one.sequence,
+    )
+    rows = batch * one.sequence
+    rate = float(f"{0.002 * math.sqrt(128 / one.width):.2g}")
+    training = Training(
+        batch=batch,
+        trunk_rate=rate,
+        expert_rate=rate,
+        warmup_samples=50 * rows,
+        decay_samples=max(300 * rows, size // 4),
+        target_samples=256,
+        max_age_s=2.0,
+        clip=1.0,
+        balance=0.01,
+        in_flight=4 if volunteers > 1 else 2,
+        evaluate_every=64,
+        seed=SEED,
+    )
+    return Proposal(model, training, Diloco() if volunteers > 1 else Local())
+
+
+def _side(experts: float, most: float) -> int:
+    """Cells along each of two sides: for so many experts in a layer, and no more than the data feed."""
+    return max(2, min(64, math.ceil(math.sqrt(experts)), math.isqrt(int(most)) or 1))
+
+
+def estimate(ends: Ends, proposal: Proposal, rows: int, volunteers: int) -> Estimate:
+    """What a run takes of each volunteer.
+
+    Args:
+        ends: what its data look like.
+        proposal: the run.
+        rows: of a pass: bytes of text, or pictures.
+        volunteers: PCs, which share the pass.
+    """
+    model, training = proposal.model, proposal.training
+    kind = MODELS[model.kind]
+    expert = EXPERTS[model.expert] if model.expert else None
+    trunk = STATE_BYTES * kind.numbers(model, ends)
+    experts = math.ceil(model.layers * math.prod(model.grid) / volunteers) if expert else 0
+    inputs = 4 * training.batch * kind.rows(model) * model.width
+    memory = PROCESS_BYTES + trunk + experts * (STATE_BYTES * expert.numbers(model) if expert else 0)
+    memory += training.in_flight * inputs * (1 + model.layers * (2 + 2 * model.k))
+    flops = 2 * kind.multiplications(model, ends)
+    flops += 2 * model.layers * model.k * (expert.multiplications(model) if expert else 0)
+    mine = rows / volunteers
+    # inputs and gradients to other hosts, and as many answers to other trainers, in fp16
+    sent = mine * model.layers * model.k * model.width * 2 * 4 * (volunteers - 1) / volunteers
+    if isinstance(proposal.trunk, VcAsgd):  # each result is the whole trunk
+        sent += proposal.trunk.parts / volunteers * trunk / STATE_BYTES * 4
+    computing, sending = mine * 4 * flops / FLOPS_PER_S, sent / UPLOAD_BYTES_PER_S
+    return Estimate(int(memory), int(sent), max(computing, sending) / 3600 / HOURS, sending > computing)

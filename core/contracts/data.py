@@ -1,0 +1,39 @@
+"""The list of a run's shards, where there are too many for its manifest: one more file that is named by its hash."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from core.contracts.errors import UNREADABLE, DataError
+from core.contracts.manifest import Shard
+from core.contracts.notices import notice
+
+MOST_LISTED = 32_768
+"""Shards of a run, of 1 MiB at most: 32 GiB."""
+
+
+class Listed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file."""
+
+    version: Literal[1]
+    shards: Annotated[tuple[Shard, ...], msgspec.Meta(min_length=1, max_length=MOST_LISTED)]
+
+
+def encode(shards: tuple[Shard, ...]) -> bytes:
+    """The file that lists these shards."""
+    return msgspec.json.encode(Listed(1, shards))
+
+
+def decode(document: bytes) -> tuple[Shard, ...]:
+    """The shards of a list.
+
+    Args:
+        document: the file, no longer than a `ShardList` allows.
+
+    Raises:
+        DataError: it is no list.
+    """
+    try:
+        return msgspec.json.decode(document, type=Listed).shards
+    except UNREADABLE as error:
+        raise DataError(notice("data.bad_list", why=str(error))) from error
