@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     worker = add("worker", "running.worker", "Run the worker alone, without the app.")
-    worker.add_argument("--run", help="name of the run to train, or path of its manifest (.json)")
+    worker.add_argument("--run", help="name of the run to train, or path of its manifest (.toml, .json)")
     worker.add_argument("--listen", metavar="ADDR", help="join peers; address and port for them, such as 0.0.0.0:4401")
     worker.add_argument(
         "--bootstrap", metavar="PEER[@ADDR]", action="append", default=[], help="join the network of this peer"
@@ -123,11 +123,12 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
         f"{about} Leaving a run keeps what was trained. If it was the run chosen in the settings, another one is "
         "chosen there; the only run cannot be left: join another one first."
     )
-    run.add_argument("what", choices=["list", "join", "leave", "weight", "export"])
-    run.add_argument("--out", type=Path, metavar="FOLDER", help="to export: the folder to write (the run's id)")
+    run.add_argument("what", choices=["list", "join", "leave", "weight", "show", "check", "sign", "export"])
     run.add_argument(
-        "run", nargs="?", help="a run's name or id; to join: its name, or the path of its manifest (.json)"
+        "run", nargs="?", help="a run's name or id; to join or show: also the path of its manifest (.toml, .json)"
     )
+    out = "to export: the folder to write (the run's id); to sign: the file (NAME.signed.json)"
+    run.add_argument("--out", type=Path, metavar="PATH", help=out)
     run.add_argument("weight", nargs="?", type=_weight, help="how much it gets, beside the others' weights (1)")
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from core.commands import common
+from core.commands import common, manifests
 from core.contracts.control import JoinRunParams, LeaveRunParams, WeightParams
 from core.contracts.errors import CheckpointError, ComputeError, SettingsError
 from core.contracts.export import Collected, CollectParams, ExportAnswer, Exported, ExportJob
 from core.contracts.kinds import TASKS
+from core.contracts.manifest import is_path
 from core.contracts.notices import notice
 from core.contracts.status import RunStatus, Status
 from core.contracts.words import counted
@@ -23,10 +24,18 @@ TRIES = 3
 """States are replaced by newer ones while training goes on."""
 
 
-def run(options: argparse.Namespace) -> None:
+def run(options: argparse.Namespace) -> int | None:
     """What is wanted of which run."""
-    does = {"list": _list, "join": _join, "leave": _leave, "weight": _weight, "export": _export}
-    does[options.what](options)
+    return {
+        "list": _list,
+        "join": _join,
+        "leave": _leave,
+        "weight": _weight,
+        "check": manifests.check,
+        "sign": manifests.sign,
+        "show": manifests.show,
+        "export": _export,
+    }[options.what](options)
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -45,8 +54,8 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _join(options: argparse.Namespace) -> None:
-    name = _named(options)
-    path = str(Path(name).absolute()) if name.endswith(".json") else name
+    name = common.named_run(options)
+    path = str(Path(name).absolute()) if is_path(name) else name
     with common.client(options) as client:
         joined = client.call("join_run", JoinRunParams(path, options.weight or 1), RunStatus)
     print(f"Joined {joined.id} ({joined.title}) with weight {joined.weight}.")
@@ -54,7 +63,7 @@ def _join(options: argparse.Namespace) -> None:
 
 def _leave(options: argparse.Namespace) -> None:
     with common.client(options) as client:
-        left = client.call("leave_run", LeaveRunParams(_named(options)), RunStatus, 60.0)
+        left = client.call("leave_run", LeaveRunParams(common.named_run(options)), RunStatus, 60.0)
         others = ", ".join(one.id for one in client.call("status", {}, Status).runs)
     print(f"Left {left.id} ({left.title}). What was trained stays in the data folder. This PC still trains {others}.")
 
@@ -63,7 +72,7 @@ def _weight(options: argparse.Namespace) -> None:
     if options.weight is None:
         raise SettingsError("Which weight? For example: hearth run weight digits 3")
     with common.client(options) as client:
-        run = client.call("weight", WeightParams(_named(options), options.weight), RunStatus)
+        run = client.call("weight", WeightParams(common.named_run(options), options.weight), RunStatus)
     print(f"{run.id} has weight {run.weight}.")
 
 
@@ -85,7 +94,7 @@ def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
     Raises:
         HearthError: none was.
     """
-    params, again, fault = CollectParams(_named(options)), True, notice("export.failed", status=0)
+    params, again, fault = CollectParams(common.named_run(options)), True, notice("export.failed", status=0)
     for _ in range(TRIES):
         if not again:
             break
@@ -103,9 +112,3 @@ def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
             return out, answer.done
         again, fault = answer.again, answer.fault or fault
     raise CheckpointError(fault)
-
-
-def _named(options: argparse.Namespace) -> str:
-    if not options.run:
-        raise SettingsError(f"Which run? For example: hearth run {options.what} text")
-    return str(options.run)

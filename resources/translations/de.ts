@@ -4369,16 +4369,44 @@
       <translation>eine Zahl über {least} bis {most}</translation>
     </message>
     <message>
+      <source>manifest.allowed_bootstrap</source>
+      <translation>Peers, wie `hearth address` sie ausgibt: PEER@ADRESSE</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_list</source>
+      <translation>eine Liste von höchstens {most}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_more</source>
+      <translation>eine Zahl über {least}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_name</source>
+      <translation>ein Name aus höchstens 32 Kleinbuchstaben, Ziffern, - und _, der mit einem Buchstaben beginnt</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_needs</source>
+      <translation>eine Version von Hearth wie 0.2.0</translation>
+    </message>
+    <message>
       <source>manifest.allowed_number</source>
       <translation>eine Zahl von {least} bis {most}</translation>
     </message>
     <message>
       <source>manifest.allowed_or_null</source>
-      <translation>{what}, oder null</translation>
+      <translation>{what}, oder weggelassen</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_pattern</source>
+      <translation>ein Text, der zu {pattern} passt</translation>
     </message>
     <message>
       <source>manifest.allowed_servers</source>
       <translation>eine Liste von höchstens 64 Peers, jeder mit seinem Schlüssel aus 64 hexadezimalen Ziffern</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_sha256</source>
+      <translation>ein SHA-256 aus 64 hexadezimalen Ziffern</translation>
     </message>
     <message>
       <source>manifest.allowed_store</source>
@@ -4389,12 +4417,24 @@
       <translation>true oder false</translation>
     </message>
     <message>
+      <source>manifest.allowed_table</source>
+      <translation>eine Tabelle aus {known}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_text</source>
+      <translation>ein Text von {least} bis {most} Zeichen in einer Zeile</translation>
+    </message>
+    <message>
       <source>manifest.allowed_whole</source>
       <translation>eine ganze Zahl von {least} bis {most}</translation>
     </message>
     <message>
       <source>manifest.allowed_words</source>
       <translation>eines von: {known}</translation>
+    </message>
+    <message>
+      <source>manifest.at</source>
+      <translation>Zeile {line}, Spalte {column}: {what}</translation>
     </message>
     <message>
       <source>manifest.batch_too_large</source>
@@ -4409,6 +4449,30 @@
       <translation>ein {kind} braucht `layers`, ein `grid`, eine Art von `expert` und `k` ab 1.</translation>
     </message>
     <message>
+      <source>manifest.field_elsewhere</source>
+      <translation>`{field}` gehört in `{table}`: `{meant}` ist gemeint.</translation>
+    </message>
+    <message>
+      <source>manifest.field_meant</source>
+      <translation>`{field}` gibt es nicht: `{meant}` ist gemeint.</translation>
+    </message>
+    <message>
+      <source>manifest.field_missing</source>
+      <translation>`{field}` fehlt: {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.field_unknown</source>
+      <translation>`{field}` gibt es nicht, nur {known}.</translation>
+    </message>
+    <message>
+      <source>manifest.field_value</source>
+      <translation>`{field}` ist {value}; erlaubt ist {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.forged</source>
+      <translation>Die Unterschrift ist nicht die des Veranstalters {organiser}: Es wurde verändert, oder jemand anders hat es unterschrieben.</translation>
+    </message>
+    <message>
       <source>manifest.grid_too_large</source>
       <translation>sein Gitter hat {cells} Zellen je Schicht, und {most} sind das Höchste. Mach das Gitter kleiner.</translation>
     </message>
@@ -4418,7 +4482,7 @@
     </message>
     <message>
       <source>manifest.invalid</source>
-      <translation>Das Manifest {source} ist nicht zu gebrauchen: {why}. Dies ist Hearth {version}.</translation>
+      <translation>Das Manifest {source} ist nicht zu gebrauchen: {why:phrase}. Dies ist Hearth {version}.</translation>
     </message>
     <message>
       <source>manifest.k_too_large</source>
@@ -4449,20 +4513,60 @@
       <translation>dieses Hearth kennt keine Art von Modellen namens {name}, nur {known}.</translation>
     </message>
     <message>
+      <source>manifest.no_newer</source>
+      <translation>seine Revision ist {revision}, und {have} gilt. Erhöhe `revision`.</translation>
+    </message>
+    <message>
       <source>manifest.no_run</source>
       <translation>Es gibt keinen Lauf namens {run}. Bekannte Läufe: {known}; oder gib den Pfad eines Manifests an (.json).</translation>
+    </message>
+    <message>
+      <source>manifest.no_table</source>
+      <translation>Es muss eine Tabelle von Feldern sein.</translation>
     </message>
     <message>
       <source>manifest.no_task</source>
       <translation>dieses Hearth kennt keine Aufgabe namens {name}, nur {known}.</translation>
     </message>
     <message>
+      <source>manifest.not_finite</source>
+      <translation>{number} ist keine Zahl, die ein Manifest haben darf.</translation>
+    </message>
+    <message>
+      <source>manifest.not_replaced</source>
+      <translation>Das Manifest {path} bleibt, wie es ist: {why} Um einen anderen Lauf zu beginnen, lege diese Datei anderswohin oder nenne eine andere (--out).</translation>
+    </message>
+    <message>
+      <source>manifest.not_signed</source>
+      <translation>Es ist kein vollständiges unterschriebenes Manifest: {why}.</translation>
+    </message>
+    <message>
+      <source>manifest.not_utf8</source>
+      <translation>Das ist kein UTF-8. Speichere die Datei als UTF-8.</translation>
+    </message>
+    <message>
+      <source>manifest.organiser_unsigned</source>
+      <translation>`organiser` setzt `hearth run sign`. Nimm es heraus.</translation>
+    </message>
+    <message>
       <source>manifest.other_name</source>
       <translation>Das Manifest {run}.json nennt sich {name}.</translation>
     </message>
     <message>
+      <source>manifest.other_organiser</source>
+      <translation>es ist nicht vom Veranstalter von {run} unterschrieben, {organiser}.</translation>
+    </message>
+    <message>
+      <source>manifest.other_run</source>
+      <translation>es ist vom Lauf {found}, nicht von {run}: Name, Daten, Modell, Shards, Seed und Veranstalter eines Laufs bleiben.</translation>
+    </message>
+    <message>
       <source>manifest.other_sequence</source>
       <translation>seine Daten kommen in Proben von {inputs}, nicht von {sequence}.</translation>
+    </message>
+    <message>
+      <source>manifest.syntax</source>
+      <translation>{what}.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>

@@ -1536,16 +1536,44 @@
       <translation>a number above {least}, up to {most}</translation>
     </message>
     <message>
+      <source>manifest.allowed_bootstrap</source>
+      <translation>peers as `hearth address` prints them: PEER@ADDRESS</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_list</source>
+      <translation>a list of at most {most}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_more</source>
+      <translation>a number above {least}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_name</source>
+      <translation>a name of at most 32 lower-case letters, digits, - and _ that begins with a letter</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_needs</source>
+      <translation>a version of Hearth such as 0.2.0</translation>
+    </message>
+    <message>
       <source>manifest.allowed_number</source>
       <translation>a number from {least} to {most}</translation>
     </message>
     <message>
       <source>manifest.allowed_or_null</source>
-      <translation>{what}, or null</translation>
+      <translation>{what}, or left out</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_pattern</source>
+      <translation>a text that fits {pattern}</translation>
     </message>
     <message>
       <source>manifest.allowed_servers</source>
       <translation>a list of at most 64 peers, each by its key of 64 hexadecimal digits</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_sha256</source>
+      <translation>a SHA-256 of 64 hexadecimal digits</translation>
     </message>
     <message>
       <source>manifest.allowed_store</source>
@@ -1556,12 +1584,24 @@
       <translation>true or false</translation>
     </message>
     <message>
+      <source>manifest.allowed_table</source>
+      <translation>a table of {known}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_text</source>
+      <translation>a text of {least} to {most} characters in one line</translation>
+    </message>
+    <message>
       <source>manifest.allowed_whole</source>
       <translation>a whole number from {least} to {most}</translation>
     </message>
     <message>
       <source>manifest.allowed_words</source>
       <translation>one of: {known}</translation>
+    </message>
+    <message>
+      <source>manifest.at</source>
+      <translation>line {line}, column {column}: {what}</translation>
     </message>
     <message>
       <source>manifest.batch_too_large</source>
@@ -1576,6 +1616,30 @@
       <translation>a {kind} needs `layers`, a `grid`, a kind of `expert`, and `k` from 1.</translation>
     </message>
     <message>
+      <source>manifest.field_elsewhere</source>
+      <translation>`{field}` belongs into `{table}`: write `{meant}`.</translation>
+    </message>
+    <message>
+      <source>manifest.field_meant</source>
+      <translation>there is no `{field}`: write `{meant}`.</translation>
+    </message>
+    <message>
+      <source>manifest.field_missing</source>
+      <translation>`{field}` is missing: {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.field_unknown</source>
+      <translation>there is no `{field}`, only {known}.</translation>
+    </message>
+    <message>
+      <source>manifest.field_value</source>
+      <translation>`{field}` is {value}; it must be {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.forged</source>
+      <translation>its signature is not that of its organiser {organiser}: it was changed, or somebody else signed it.</translation>
+    </message>
+    <message>
       <source>manifest.grid_too_large</source>
       <translation>its grid has {cells} cells a layer, and {most} are the most. Make the grid smaller.</translation>
     </message>
@@ -1585,7 +1649,7 @@
     </message>
     <message>
       <source>manifest.invalid</source>
-      <translation>The manifest {source} cannot be used: {why}. This is Hearth {version}.</translation>
+      <translation>The manifest {source} cannot be used: {why:phrase}. This is Hearth {version}.</translation>
     </message>
     <message>
       <source>manifest.k_too_large</source>
@@ -1616,20 +1680,60 @@
       <translation>this Hearth has no kind of model named {name}, only {known}.</translation>
     </message>
     <message>
+      <source>manifest.no_newer</source>
+      <translation>its revision is {revision}, and {have} holds. Raise `revision`.</translation>
+    </message>
+    <message>
       <source>manifest.no_run</source>
       <translation>There is no run named {run}. Known runs: {known}; or give a manifest's path (.json).</translation>
+    </message>
+    <message>
+      <source>manifest.no_table</source>
+      <translation>it must be a table of fields.</translation>
     </message>
     <message>
       <source>manifest.no_task</source>
       <translation>this Hearth has no task named {name}, only {known}.</translation>
     </message>
     <message>
+      <source>manifest.not_finite</source>
+      <translation>{number} is no number that a manifest may have.</translation>
+    </message>
+    <message>
+      <source>manifest.not_replaced</source>
+      <translation>The manifest {path} stays as it is: {why} To begin another run, move that file away or name another one (--out).</translation>
+    </message>
+    <message>
+      <source>manifest.not_signed</source>
+      <translation>it is not a whole signed manifest: {why}.</translation>
+    </message>
+    <message>
+      <source>manifest.not_utf8</source>
+      <translation>this is not UTF-8. Save the file as UTF-8.</translation>
+    </message>
+    <message>
+      <source>manifest.organiser_unsigned</source>
+      <translation>`organiser` is set by `hearth run sign`. Take it out.</translation>
+    </message>
+    <message>
       <source>manifest.other_name</source>
       <translation>The manifest {run}.json calls itself {name}.</translation>
     </message>
     <message>
+      <source>manifest.other_organiser</source>
+      <translation>it is not signed by the organiser of {run}, {organiser}.</translation>
+    </message>
+    <message>
+      <source>manifest.other_run</source>
+      <translation>it is of the run {found}, not of {run}: name, data, model, shards, seed and organiser of a run stay.</translation>
+    </message>
+    <message>
       <source>manifest.other_sequence</source>
       <translation>its data come in samples of {inputs}, not of {sequence}.</translation>
+    </message>
+    <message>
+      <source>manifest.syntax</source>
+      <translation>{what}.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>
