@@ -117,16 +117,19 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     )
     add("resume", "control.resume", "Resume after a pause.")
     add("quit", "control.quit", "Save and end the worker and the app.")
-    about = "Show, join, leave and export runs, and say how much of this PC's time each gets."
+    about = "Show, join, leave, organise and export runs, and say how much of this PC's time each gets."
     run = add("run", "runs.run", about, "the list as one JSON document")
     run.description = (
         f"{about} Leaving a run keeps what was trained. If it was the run chosen in the settings, another one is "
         "chosen there; the only run cannot be left: join another one first."
     )
-    run.add_argument("what", choices=["list", "join", "leave", "weight", "show", "check", "sign", "export"])
+    run.add_argument("what", choices=["list", "join", "leave", "weight", "show", "link", "check", "sign", "export"])
     run.add_argument(
-        "run", nargs="?", help="a run's name or id; to join or show: also the path of its manifest (.toml, .json)"
+        "run",
+        nargs="?",
+        help="a run's name or id; to join or show, also the path of its manifest (.toml, .json) or a link",
     )
+    run.add_argument("--yes", action="store_true", help="to join: without asking")
     out = "to export: the folder to write (the run's id); to sign: the file (NAME.signed.json)"
     run.add_argument("--out", type=Path, metavar="PATH", help=out)
     run.add_argument("weight", nargs="?", type=_weight, help="how much it gets, beside the others' weights (1)")

@@ -1,4 +1,4 @@
-"""`hearth run check`, `sign` and `show`: an organiser's manifest, and what it tells those who are to join."""
+"""`hearth run check` and `sign`: an organiser's manifest; and what it tells those who are to join."""
 
 import argparse
 import textwrap
@@ -10,8 +10,9 @@ from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
-from core.contracts.run_details import RunDetails, details_of
+from core.contracts.run_details import RunDetails
 from core.contracts.signed import CONTEXT, enveloped
+from core.contracts.succession import check_successor, of_organiser
 from core.contracts.words import counted, size
 from core.identity import Identity, peer_text
 from core.store.data_folder import data_folder
@@ -39,28 +40,17 @@ def sign(options: argparse.Namespace) -> int:
     if manifest is None:
         return _refuse(str(path), wrong)
     identity = Identity.load_or_create(data_folder(options.data_dir))
-    signed = manifests.of_organiser(manifest, peer_text(identity.peer))
+    signed = of_organiser(manifest, peer_text(identity.peer))
     out: Path = options.out or path.with_name(path.name.removesuffix(SIGNED).removesuffix(path.suffix) + SIGNED)
     if out.exists() and (before := manifests.load(str(out))) != signed:
         try:
-            manifests.check_successor(before, signed)
+            check_successor(before, signed)
         except ManifestError as error:
             raise ManifestError(notice("manifest.not_replaced", path=str(out), why=error.notice)) from error
     content = signed.canonical
     write_atomically(out, enveloped(content, identity.sign(CONTEXT + content)))
     print(f"{out}: the run {signed.run_id}, revision {signed.revision}, signed by {signed.organiser}.")
     return 0
-
-
-def show(options: argparse.Namespace) -> None:
-    """All that a manifest says."""
-    name = common.named_run(options)
-    found = details_of(manifests.load(name))
-    if options.json:
-        common.print_json(found)
-        return
-    for line in described(found, everything=True):
-        print(line)
 
 
 def described(run: RunDetails, everything: bool = False) -> Iterator[str]:

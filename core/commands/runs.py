@@ -8,12 +8,14 @@ from pathlib import Path
 import msgspec
 
 from core.commands import common, manifests
-from core.contracts.control import JoinRunParams, LeaveRunParams, WeightParams
-from core.contracts.errors import CheckpointError, ComputeError, SettingsError
+from core.contracts.control import JoinRunParams, LeaveRunParams, RunLinked, RunParams, WeightParams
+from core.contracts.errors import CheckpointError, ComputeError, NotRunning, SettingsError
 from core.contracts.export import Collected, CollectParams, ExportAnswer, Exported, ExportJob
 from core.contracts.kinds import TASKS
-from core.contracts.manifest import is_path
+from core.contracts.manifest import built_in_runs, is_path, load
 from core.contracts.notices import notice
+from core.contracts.run_details import RunDetails, details_of
+from core.contracts.run_link import is_link
 from core.contracts.status import RunStatus, Status
 from core.contracts.words import counted
 from core.pipe.worker_end import with_torch
@@ -22,6 +24,9 @@ COLLECT_S = 600.0
 """For fetching the states of all parts from other peers."""
 TRIES = 3
 """States are replaced by newer ones while training goes on."""
+
+FETCH_S = 60.0
+"""For the manifest of a link, and for a run that is begun anew."""
 
 
 def run(options: argparse.Namespace) -> int | None:
@@ -33,7 +38,8 @@ def run(options: argparse.Namespace) -> int | None:
         "weight": _weight,
         "check": manifests.check,
         "sign": manifests.sign,
-        "show": manifests.show,
+        "show": _show,
+        "link": _link,
         "export": _export,
     }[options.what](options)
 
@@ -54,11 +60,57 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _join(options: argparse.Namespace) -> None:
-    name = common.named_run(options)
-    path = str(Path(name).absolute()) if is_path(name) else name
+    name = _known_to_the_worker(options)
     with common.client(options) as client:
-        joined = client.call("join_run", JoinRunParams(path, options.weight or 1), RunStatus)
+        if name not in built_in_runs():
+            found = client.call("run_details", RunParams(name), RunDetails, FETCH_S)
+            for line in manifests.described(found):
+                print(line)
+            if not _agrees(options):
+                print("Nothing was joined.")
+                return
+        joined = client.call("join_run", JoinRunParams(name, options.weight or 1), RunStatus, FETCH_S)
     print(f"Joined {joined.id} ({joined.title}) with weight {joined.weight}.")
+
+
+def _agrees(options: argparse.Namespace) -> bool:
+    """Whether somebody wants to join what was shown.
+
+    Raises:
+        SettingsError: nobody can be asked.
+    """
+    if options.yes:
+        return True
+    if not sys.stdin.isatty():
+        raise SettingsError("Nobody can be asked here whether to join this run: add --yes.")
+    return input("Join this run? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _show(options: argparse.Namespace) -> None:
+    name = _known_to_the_worker(options)
+    try:
+        with common.client(options) as client:
+            found = client.call("run_details", RunParams(name), RunDetails, FETCH_S)
+    except NotRunning:
+        if is_link(name):
+            raise
+        found = details_of(load(name))
+    if options.json:
+        common.print_json(found)
+        return
+    for line in manifests.described(found, everything=True):
+        print(line)
+
+
+def _link(options: argparse.Namespace) -> None:
+    with common.client(options) as client:
+        print(client.call("run_link", RunParams(common.named_run(options)), RunLinked).link)
+
+
+def _known_to_the_worker(options: argparse.Namespace) -> str:
+    """How the worker, which has another current folder, knows what was named."""
+    name = common.named_run(options)
+    return str(Path(name).absolute()) if is_path(name) else name
 
 
 def _leave(options: argparse.Namespace) -> None:

@@ -37,6 +37,8 @@ _ADDRESS = r"([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}"
 Bootstrap = Annotated[str, msgspec.Meta(pattern=rf"^[0-9a-f]{{64}}@{_ADDRESS}(,{_ADDRESS}){{0,7}}\Z", max_length=640)]
 """PEER@ADDRESS,ADDRESS as `hearth address` prints it."""
 
+MOST_BOOTSTRAP = 16
+
 
 class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A part of a run's text, named by its content (`core.store.shards`)."""
@@ -127,7 +129,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     training: Training
     shards: Annotated[tuple[Shard, ...], msgspec.Meta(max_length=4096)] = ()
     """The text in its order, for data that are text."""
-    bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=16)] = ()
+    bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=MOST_BOOTSTRAP)] = ()
     """Peers through which a newcomer joins, beside those that it is told."""
     trunk: Trunk = Local()
     """How trainers agree on the trunk."""
@@ -295,53 +297,6 @@ def _too_new(needs: object) -> Notice | None:
     if wanted <= [int(part) for part in have.split(".")[:3]]:
         return None
     return notice("manifest.too_new", needs=str(needs), have=have)
-
-
-def of_organiser(manifest: Manifest, organiser: str) -> Manifest:
-    """A manifest as its organiser signs it: its id is another one.
-
-    Args:
-        manifest: what is signed.
-        organiser: the organiser's key, 64 hexadecimal digits.
-    """
-    return msgspec.structs.replace(manifest, organiser=organiser)
-
-
-def check_successor(before: Manifest, after: Manifest) -> None:
-    """Refuse a signed manifest that cannot take another one's place. Whole contents are compared: a run id is so short
-    that somebody could make another run of the same one.
-
-    Args:
-        before: what holds.
-        after: what shall hold.
-
-    Raises:
-        ManifestError: it is of another run or organiser, or no newer.
-    """
-    if before.organiser is None or after.organiser != before.organiser:
-        raise ManifestError(notice("manifest.other_organiser", run=before.run_id, organiser=str(before.organiser)))
-    if after.lasting != before.lasting:
-        raise ManifestError(notice("manifest.other_run", run=before.run_id, found=after.run_id))
-    if after.revision <= before.revision:
-        raise ManifestError(notice("manifest.no_newer", revision=after.revision, have=before.revision))
-
-
-def changes(before: Manifest, after: Manifest) -> list[str]:
-    """The fields that are not the same, in `training` and `trunk` each by its name.
-
-    Args:
-        before: one manifest.
-        after: the other.
-    """
-    one, other = (msgspec.to_builtins(manifest) for manifest in (before, after))
-    found = []
-    for name in one:
-        if name in ("training", "trunk"):
-            inside = one[name].keys() | other[name].keys()
-            found += [f"{name}.{key}" for key in sorted(inside) if one[name].get(key) != other[name].get(key)]
-        elif name != "revision" and one[name] != other[name]:
-            found.append(name)
-    return found
 
 
 def built_in_runs() -> list[str]:

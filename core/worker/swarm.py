@@ -17,8 +17,10 @@ from core.experts.directory import HostState
 from core.experts.grid import Coords, Grid
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
+from core.store.data_folder import MANIFEST_FILE
 from core.store.run_files import RunFiles
 from core.swarm.hosting import Hosting
+from core.swarm.manifest_exchange import ManifestExchange
 from core.swarm.members import Members
 from core.swarm.outgoing_calls import OutgoingCalls
 from core.swarm.replication import Copies
@@ -77,6 +79,9 @@ class Swarm:
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)
         self._shards = ShardExchange(manifest, files, node, dht)
+        kept = files.folder / MANIFEST_FILE
+        self._manifests = ManifestExchange(manifest, kept, node, self._members) if manifest.organiser else None
+        self._renewing = Recurring("manifest", self._renew, lambda: TEND_S)
         self._trunk = TrunkFollower(self._copies, compute, trains)
         self._agreement = agreement_of(manifest, self._members, files.folder)
         if self._agreement:
@@ -113,11 +118,13 @@ class Swarm:
             self._stack = stack.pop_all()
         self._announcing.start()
         self._exchanging.start()
+        self._renewing.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._announcing.stop()
         await self._exchanging.stop()
+        await self._renewing.stop()
         await self._stack.aclose()
 
     # what the network tells
@@ -194,6 +201,11 @@ class Swarm:
         return self._agreement is not None and self._agreement.reached
 
     @property
+    def successor(self) -> Manifest | None:
+        """See `SwarmPlace.successor`."""
+        return self._manifests.successor if self._manifests else None
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
         return self.hosting.capacity if self._hosts else None
@@ -233,9 +245,10 @@ class Swarm:
     @property
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
-        recurring = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging
+        recurring = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging, self._renewing
         agreeing = self._agreement.notes() if self._agreement else []
-        return [*self.directory.notes, *(note for one in recurring for note in one.notes), *agreeing]
+        waiting = self._manifests.notes if self._manifests else []
+        return [*self.directory.notes, *waiting, *(note for one in recurring for note in one.notes), *agreeing]
 
     # inside
 
@@ -247,6 +260,11 @@ class Swarm:
             self.directory.host_here(hosted)
             with contextlib.suppress(HearthError):  # the records expire by themselves as well
                 await self.directory.withdraw(gone)
+
+    async def _renew(self) -> None:
+        """Look whether the organiser has changed the run."""
+        if self._manifests and self._dht.contacts() and not self._frozen:
+            await self._manifests.tend()
 
     async def _exchange(self) -> None:
         """Get what compute needs and others have."""

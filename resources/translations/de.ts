@@ -4449,6 +4449,10 @@
       <translation>ein {kind} braucht `layers`, ein `grid`, eine Art von `expert` und `k` ab 1.</translation>
     </message>
     <message>
+      <source>manifest.fails</source>
+      <translation>Die Suche nach Änderungen dieses Laufs ist {times:count}-mal nacheinander fehlgeschlagen: {error}.</translation>
+    </message>
+    <message>
       <source>manifest.field_elsewhere</source>
       <translation>`{field}` gehört in `{table}`: `{meant}` ist gemeint.</translation>
     </message>
@@ -5088,8 +5092,16 @@
       <translation>Unbekannt</translation>
     </message>
     <message>
+      <source>run.bad_link</source>
+      <translation>Dieser Link führt zu keinem Lauf: {why}</translation>
+    </message>
+    <message>
       <source>run.begins</source>
       <translation>Beginnt von selbst; ein anderer PC muss als Gastgeber mitmachen.</translation>
+    </message>
+    <message>
+      <source>run.changed</source>
+      <translation>Der Veranstalter hat den Lauf {run} geändert: Dieser PC richtet sich jetzt nach Revision {revision} seines Manifests. Geändert: {fields}.</translation>
     </message>
     <message>
       <source>run.choose_another</source>
@@ -5108,8 +5120,52 @@
       <translation>Dieser PC nimmt am Lauf {run} schon teil.</translation>
     </message>
     <message>
+      <source>run.link_alone</source>
+      <translation>Dieser PC arbeitet allein, und ein Link führt zu anderen Peers: Starte seinen Worker mit --join oder --listen, oder erlaube andere Peers in den Einstellungen.</translation>
+    </message>
+    <message>
+      <source>run.link_long</source>
+      <translation>Er ist länger als {most} Zeichen.</translation>
+    </message>
+    <message>
+      <source>run.link_no_link</source>
+      <translation>Er muss mit {head} beginnen und darf nur Buchstaben, Ziffern und . _ ~ : / @ , % - enthalten. Kopiere den ganzen Link.</translation>
+    </message>
+    <message>
+      <source>run.link_nobody</source>
+      <translation>Kein Peer des Links gab das Manifest von {run}: {why} Bitte den Veranstalter um einen neuen Link.</translation>
+    </message>
+    <message>
+      <source>run.link_organiser</source>
+      <translation>Auf die Lauf-ID muss der Schlüssel des Veranstalters folgen, 64 hexadezimale Ziffern.</translation>
+    </message>
+    <message>
+      <source>run.link_peers</source>
+      <translation>Auf den Schlüssel des Veranstalters müssen 1 bis 4 Peers folgen, wie `hearth address` sie ausgibt. Vielleicht wurde er abgeschnitten.</translation>
+    </message>
+    <message>
+      <source>run.link_run_id</source>
+      <translation>Der erste Teil muss die ID eines Laufs sein, wie digits-2ac90b73.</translation>
+    </message>
+    <message>
+      <source>run.link_unsigned</source>
+      <translation>Niemand hat den Lauf {run} unterschrieben, und ein Link führt nur zu unterschriebenen. Unterschreibe sein Manifest (hearth run sign) und mache bei dem mit, was herauskommt.</translation>
+    </message>
+    <message>
+      <source>run.link_without_peers</source>
+      <translation>Niemand könnte bei {run} durch einen Link mitmachen: Dieser PC ist nicht zu erreichen, und das Manifest nennt keinen Peer in `bootstrap`.</translation>
+    </message>
+    <message>
       <source>run.name_of_several</source>
       <translation>Mehrere Läufe heißen {run}. Gib die ID eines davon an: {known}.</translation>
+    </message>
+    <message>
+      <source>run.needs_disk</source>
+      <translation>Der Lauf {run} braucht {needed:size} freien Platz auf der Festplatte, und es sind {has:size}.</translation>
+    </message>
+    <message>
+      <source>run.needs_memory</source>
+      <translation>Der Lauf {run} braucht einen PC mit {needed:size} Arbeitsspeicher, und dieser hat {has:size}.</translation>
     </message>
     <message>
       <source>run.none_here</source>
@@ -5138,6 +5194,14 @@
     <message>
       <source>run.stuck</source>
       <translation>Seit einer Weile hat kein Host mancher Experten dieses Laufs geantwortet: Vielleicht ist er eingefroren, im Ruhezustand oder vom Netz getrennt.</translation>
+    </message>
+    <message>
+      <source>run.successor</source>
+      <translation>Der Veranstalter hat den Lauf {run} geändert: Ab dem nächsten Start seines Rechenprozesses, binnen einer Stunde, richtet sich dieser PC nach Revision {revision} seines Manifests. Was sich ändert: {fields}.</translation>
+    </message>
+    <message>
+      <source>run.successor_unusable</source>
+      <translation>Der Veranstalter hat diesen Lauf geändert, und dieses Hearth kann das neue Manifest nicht verwenden: {why}</translation>
     </message>
     <message>
       <source>run.through_peers</source>

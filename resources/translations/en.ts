@@ -1616,6 +1616,10 @@
       <translation>a {kind} needs `layers`, a `grid`, a kind of `expert`, and `k` from 1.</translation>
     </message>
     <message>
+      <source>manifest.fails</source>
+      <translation>The look for changes of this run failed {times:count} times in a row: {error}.</translation>
+    </message>
+    <message>
       <source>manifest.field_elsewhere</source>
       <translation>`{field}` belongs into `{table}`: write `{meant}`.</translation>
     </message>
@@ -2255,8 +2259,16 @@
       <translation>Unknown</translation>
     </message>
     <message>
+      <source>run.bad_link</source>
+      <translation>This link leads to no run: {why}</translation>
+    </message>
+    <message>
       <source>run.begins</source>
       <translation>Begins by itself; another PC must take part as a host.</translation>
+    </message>
+    <message>
+      <source>run.changed</source>
+      <translation>The organiser has changed the run {run}: this PC goes by revision {revision} of its manifest now. What has changed: {fields}.</translation>
     </message>
     <message>
       <source>run.choose_another</source>
@@ -2275,8 +2287,52 @@
       <translation>This PC has joined the run {run} already.</translation>
     </message>
     <message>
+      <source>run.link_alone</source>
+      <translation>This PC works alone, and a link leads to other peers: start its worker with --join or --listen, or allow other peers in Settings.</translation>
+    </message>
+    <message>
+      <source>run.link_long</source>
+      <translation>it is longer than {most} characters.</translation>
+    </message>
+    <message>
+      <source>run.link_no_link</source>
+      <translation>it must begin with {head} and hold only letters, digits and . _ ~ : / @ , % -. Copy the whole link.</translation>
+    </message>
+    <message>
+      <source>run.link_nobody</source>
+      <translation>No peer of the link gave the manifest of {run}: {why} Ask the organiser for a new link.</translation>
+    </message>
+    <message>
+      <source>run.link_organiser</source>
+      <translation>after the run's id must come the organiser's key, 64 hexadecimal digits.</translation>
+    </message>
+    <message>
+      <source>run.link_peers</source>
+      <translation>after the organiser's key must come 1 to 4 peers as `hearth address` prints them. It may have been cut off.</translation>
+    </message>
+    <message>
+      <source>run.link_run_id</source>
+      <translation>the first part must be the id of a run, such as digits-2ac90b73.</translation>
+    </message>
+    <message>
+      <source>run.link_unsigned</source>
+      <translation>Nobody has signed the run {run}, and a link leads only to signed ones. Sign its manifest (hearth run sign) and join what comes out.</translation>
+    </message>
+    <message>
+      <source>run.link_without_peers</source>
+      <translation>Nobody could join {run} by a link: this PC cannot be dialled, and its manifest names no peer in `bootstrap`.</translation>
+    </message>
+    <message>
       <source>run.name_of_several</source>
       <translation>Several runs are called {run}. Give the run id of one: {known}.</translation>
+    </message>
+    <message>
+      <source>run.needs_disk</source>
+      <translation>The run {run} needs {needed:size} free on the disk, and there are {has:size}.</translation>
+    </message>
+    <message>
+      <source>run.needs_memory</source>
+      <translation>The run {run} needs a PC with {needed:size} of memory, and this one has {has:size}.</translation>
     </message>
     <message>
       <source>run.none_here</source>
@@ -2305,6 +2361,14 @@
     <message>
       <source>run.stuck</source>
       <translation>No host of some of this run's experts has answered for a while: it may be frozen, asleep or cut off.</translation>
+    </message>
+    <message>
+      <source>run.successor</source>
+      <translation>The organiser has changed the run {run}: from the next start of its compute process on, within an hour, this PC goes by revision {revision} of its manifest. What changes: {fields}.</translation>
+    </message>
+    <message>
+      <source>run.successor_unusable</source>
+      <translation>The organiser has changed this run, and this Hearth cannot use the new manifest: {why}</translation>
     </message>
     <message>
       <source>run.through_peers</source>

@@ -10,10 +10,10 @@ from core.contracts.errors import RunError
 from core.contracts.notices import Notice, notice
 from core.experts.grid import Grid
 from core.net.addresses import address_text
-from core.store.data_folder import RUNS
+from core.store.data_folder import MANIFEST_FILE, RUNS
 from core.store.small_files import Files
 from core.swarm.state_room import StateRoom
-from core.worker.joined_runs import MANIFEST_FILE, MOST, Kept, keep_manifest, manifests_of
+from core.worker.joined_runs import MOST, Kept, keep, manifests_of
 from core.worker.network import Network
 from core.worker.places import NetworkOptions
 from tests.dht_peers import until
@@ -36,7 +36,7 @@ def test_no_more_runs_are_kept_than_are_read_again(tmp_path: Path) -> None:
 
 def test_a_manifest_in_the_folder_of_another_run_is_left_out_and_told(tmp_path: Path) -> None:
     digits = manifests.load("digits")
-    keep_manifest(tmp_path, digits)
+    keep(tmp_path, digits.run_id, manifests.read("digits")[1])
     (tmp_path / RUNS / "text-1").mkdir()
     written = tmp_path / RUNS / digits.run_id / MANIFEST_FILE
     (tmp_path / RUNS / "text-1" / MANIFEST_FILE).write_bytes(written.read_bytes())

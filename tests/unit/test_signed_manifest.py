@@ -13,6 +13,7 @@ from core.contracts import manifest
 from core.contracts.errors import ManifestError
 from core.contracts.manifest import Manifest
 from core.contracts.signed import CONTEXT, enveloped
+from core.contracts.succession import changes, check_successor, of_organiser
 from core.identity import Identity, peer_text
 from tests.unit.test_manifest_files import TINY
 from tests.workers import hearth
@@ -36,7 +37,7 @@ SIGNED = (
 
 def signed(run: str = "digits", by: Identity = ORGANISER, **changes: Any) -> bytes:
     """The document of a run that somebody signed."""
-    made = manifest.of_organiser(msgspec.structs.replace(manifest.load(run), **changes), peer_text(by.peer))
+    made = of_organiser(msgspec.structs.replace(manifest.load(run), **changes), peer_text(by.peer))
     return enveloped(made.canonical, by.sign(CONTEXT + made.canonical))
 
 
@@ -110,11 +111,11 @@ def test_what_a_newer_hearth_has_added_is_signed_with_the_rest() -> None:
 
 def test_a_successor_is_of_the_same_run_and_key_and_newer() -> None:
     first, second = decoded(signed()), decoded(signed(title="Digits", revision=2))
-    manifest.check_successor(first, second)
+    check_successor(first, second)
     rates = msgspec.structs.replace(first.training, trunk_rate=0.1, clip=2.0)
     third = decoded(signed(training=rates, revision=3, description="New"))
-    manifest.check_successor(first, third)
-    assert manifest.changes(second, third) == ["title", "training.clip", "training.trunk_rate", "description"]
+    check_successor(first, third)
+    assert changes(second, third) == ["title", "training.clip", "training.trunk_rate", "description"]
     for before, after, why in (
         (first, decoded(signed(title="Digits")), "its revision is 1, and 1 holds"),
         (second, first, "its revision is 1, and 2 holds"),
@@ -124,7 +125,7 @@ def test_a_successor_is_of_the_same_run_and_key_and_newer() -> None:
         (first, decoded(signed(training=msgspec.structs.replace(rates, seed=5), revision=2)), "is of the run"),
     ):
         with pytest.raises(ManifestError, match=why):
-            manifest.check_successor(before, after)
+            check_successor(before, after)
 
 
 def test_an_organiser_signs_shows_and_changes_a_run(tmp_path: Path) -> None:
