@@ -74,7 +74,8 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
     )
     yield f"Needs     {_needs(manifest)}"
     if run.next_revision is not None:
-        yield f"Next      revision {run.next_revision} when compute starts next; changes {', '.join(run.changed)}"
+        changed = ", ".join(run.changed)
+        yield f"Next      revision {run.next_revision} when compute starts next, within an hour; changes {changed}"
     if everything:
         for name, table in (("Model", manifest.model), ("Training", manifest.training), ("Trunk", manifest.trunk)):
             yield f"{name:<10}{common.in_one_line(table)}"

@@ -62,6 +62,7 @@ def _list(options: argparse.Namespace) -> None:
 def _join(options: argparse.Namespace) -> None:
     name = _known_to_the_worker(options)
     with common.client(options) as client:
+        goes_by = None
         if name not in built_in_runs():
             found = client.call("run_details", RunParams(name), RunDetails, FETCH_S)
             for line in manifests.described(found):
@@ -69,8 +70,12 @@ def _join(options: argparse.Namespace) -> None:
             if not _agrees(options):
                 print("Nothing was joined.")
                 return
+            goes_by = found.manifest.revision if found.joined else None
         joined = client.call("join_run", JoinRunParams(name, options.weight or 1), RunStatus, FETCH_S)
-    print(f"Joined {joined.id} ({joined.title}) with weight {joined.weight}.")
+    if goes_by is not None:
+        print(f"{joined.id} ({joined.title}) goes by revision {goes_by} of its manifest now.")
+    else:
+        print(f"Joined {joined.id} ({joined.title}) with weight {joined.weight}.")
 
 
 def _agrees(options: argparse.Namespace) -> bool:

@@ -96,19 +96,23 @@ class ManifestExchange:
             organiser, _ = opened(document)
             if organiser != self._held.organiser:
                 raise ManifestError(notice("manifest.forged", organiser=str(self._held.organiser)[:8]))
+            if (found := self._understood(document)) is not None:
+                check_successor(self._newest, found)
+            return found
         except ManifestError as error:
             self._node.strike(peer, LIAR_POINTS)
-            log.warning("Peer %s gave no manifest of %s: %s", peer.hex()[:8], self._held.run_id, error)
+            log.warning("Peer %s gave no newer manifest of %s: %s", peer.hex()[:8], self._held.run_id, error)
             return None
+
+    def _understood(self, document: bytes) -> Manifest | None:
+        """What the organiser has signed, if this Hearth can use it: whoever gave it is not to blame."""
         try:
-            found = decode(document, self._held.run_id)
-            check_successor(self._newest, found)
-        except ManifestError as error:  # such as one that needs a newer Hearth
+            return decode(document, self._held.run_id)
+        except ManifestError as error:
             self._rests_until = time.monotonic() + UNUSABLE_S
             self._unusable = notice("run.successor_unusable", why=error.notice)
             log.warning("%s", self._unusable)
             return None
-        return found
 
     async def _answer(self, ask: AskManifest, _: bytes, __: Context) -> tuple[ManifestFollows, bytes]:
         """The document, if it is newer than what the asker has."""

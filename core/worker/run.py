@@ -233,7 +233,7 @@ class Run:
         """What its organiser has changed in it, for a day, or is about to."""
         if (next_one := self.swarm.successor) is not None:
             fields = changes(self.manifest, next_one)
-            return [notice("run.successor", run=self.manifest.title, revision=next_one.revision, fields=fields)]
+            return [notice("run.successor", revision=next_one.revision, fields=fields)]
         return [self._changed] if self._changed and time.monotonic() < self._made + TOLD_S else []
 
     def status(self) -> RunStatus:

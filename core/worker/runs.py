@@ -235,7 +235,7 @@ class Runs:
     async def _replace(self, run: Run, manifest: Manifest) -> Run:
         """End a run, saved, and begin it anew by another manifest, which is kept already."""
         fields = changes(run.manifest, self._kept.met(manifest))
-        changed = notice("run.changed", run=manifest.title, revision=manifest.revision, fields=fields)
+        changed = notice("run.changed", revision=manifest.revision, fields=fields)
         await self._save(run)
         await self._take_out(run)
         await asyncio.to_thread(self._given.files.flush)  # its figures are read again
@@ -243,7 +243,7 @@ class Runs:
         await new.begin()
         if self._group and not self._quitting.is_set():
             self._start(new, self._group)
-        log.info("%s", changed)
+        log.info("%s: %s", run.id, changed)
         return new
 
     async def _save(self, run: Run) -> None:

@@ -5101,7 +5101,7 @@
     </message>
     <message>
       <source>run.changed</source>
-      <translation>Der Veranstalter hat den Lauf {run} geändert: Dieser PC richtet sich jetzt nach Revision {revision} seines Manifests. Geändert: {fields}.</translation>
+      <translation>Der Veranstalter hat diesen Lauf geändert: Dieser PC richtet sich jetzt nach Revision {revision} seines Manifests. Geändert: {fields}.</translation>
     </message>
     <message>
       <source>run.choose_another</source>
@@ -5197,7 +5197,7 @@
     </message>
     <message>
       <source>run.successor</source>
-      <translation>Der Veranstalter hat den Lauf {run} geändert: Ab dem nächsten Start seines Rechenprozesses, binnen einer Stunde, richtet sich dieser PC nach Revision {revision} seines Manifests. Was sich ändert: {fields}.</translation>
+      <translation>Der Veranstalter hat diesen Lauf geändert: Ab dem nächsten Start seines Rechenprozesses, binnen einer Stunde, richtet sich dieser PC nach Revision {revision} seines Manifests. Was sich ändert: {fields}.</translation>
     </message>
     <message>
       <source>run.successor_unusable</source>

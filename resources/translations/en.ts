@@ -2268,7 +2268,7 @@
     </message>
     <message>
       <source>run.changed</source>
-      <translation>The organiser has changed the run {run}: this PC goes by revision {revision} of its manifest now. What has changed: {fields}.</translation>
+      <translation>The organiser has changed this run: this PC goes by revision {revision} of its manifest now. What has changed: {fields}.</translation>
     </message>
     <message>
       <source>run.choose_another</source>
@@ -2364,7 +2364,7 @@
     </message>
     <message>
       <source>run.successor</source>
-      <translation>The organiser has changed the run {run}: from the next start of its compute process on, within an hour, this PC goes by revision {revision} of its manifest. What changes: {fields}.</translation>
+      <translation>The organiser has changed this run: from the next start of its compute process on, within an hour, this PC goes by revision {revision} of its manifest. What changes: {fields}.</translation>
     </message>
     <message>
       <source>run.successor_unusable</source>
