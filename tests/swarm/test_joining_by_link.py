@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from core.contracts import manifest
-from core.contracts.errors import ManifestError, SettingsError
+from core.contracts.errors import ManifestError, RunError, SettingsError
 from core.contracts.network_status import NetworkStatus
 from core.contracts.run_details import RunDetails
 from core.contracts.status import RunStatus
@@ -43,6 +43,7 @@ def test_a_volunteer_joins_by_a_link_and_follows_what_the_organiser_changes(tmp_
         link = hearth(organiser.folder, "run", "link", "tiny").stdout.strip()
         assert f"/{run_id}/{first.organiser}/" in link
         joins(running, link, first)
+        is_too_small(running, tmp_path / "large.toml")
         wait_until(lambda: step_of(running, run_id), "the first batch of the volunteer")
         others = {peer.peer for peer in running.ask("network", {}, NetworkStatus).peers}
         assert others == {first.organiser}, "the organiser's worker is met through the link alone"
@@ -67,6 +68,14 @@ def joins(running: RunningWorker, link: str, run: manifest.Manifest) -> None:
     assert manifest.load(str(kept)) == run
     [entry] = json.loads((running.folder / "runs.json").read_text())["runs"]
     assert entry["id"] == run.run_id and entry["peers"][0].startswith(organiser)
+
+
+def is_too_small(running: RunningWorker, path: Path) -> None:
+    """The volunteer's PC is not asked for what it does not have."""
+    for needs, said in (("needs_memory_mb", "of memory, and this one has"), ("needs_disk_mb", "free on the disk")):
+        path.write_text(f"{needs} = 90000000\n{TINY}")
+        refused = hearth(running.folder, "run", "join", str(path), "--yes")
+        assert refused.returncode == RunError.exit_code and said in refused.stderr, refused.stderr
 
 
 def follows(organiser: RunningWorker, running: RunningWorker, run_id: str, path: Path) -> None:
