@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     worker = add("worker", "running.worker", "Run the worker alone, without the app.")
-    worker.add_argument("--run", help="name of the run to train, or path of its manifest (.json)")
+    worker.add_argument("--run", help="name of the run to train, or path of its manifest (.toml, .json)")
     worker.add_argument("--listen", metavar="ADDR", help="join peers; address and port for them, such as 0.0.0.0:4401")
     worker.add_argument(
         "--bootstrap", metavar="PEER[@ADDR]", action="append", default=[], help="join the network of this peer"
@@ -123,27 +123,26 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
-    about = (
-        "Show, join, leave and export runs, say how much of this PC's time each gets, or make a new one of your data."
-    )
+    about = "Show, join, leave, make, organise and export runs, and say how much of this PC's time each gets."
     run = add("run", "runs.run", about, "the list as one JSON document")
     run.description = (
         f"{about} Leaving a run keeps what was trained. If it was the run chosen in the settings, another one is "
         "chosen there; the only run cannot be left: join another one first."
     )
-    run.add_argument("what", choices=["list", "join", "leave", "weight", "export", "new"])
-    run.add_argument(
-        "--out",
-        type=Path,
-        metavar="PATH",
-        help="to export: the folder to write (the run's id); of a new run: its manifest (NAME.toml)",
-    )
+    whats = ["list", "join", "leave", "weight", "show", "link", "new", "check", "sign", "export"]
+    run.add_argument("what", choices=whats)
     run.add_argument(
         "run",
         nargs="?",
-        help="a run's name or id; to join: its name, or the path of its manifest (.json, .toml); for a new one: the "
-        "folder or file with its data",
+        help="a run's name or id; to join or show, also the path of its manifest (.toml, .json) or a link; for a new "
+        "one the folder or file with its data",
     )
+    run.add_argument("--yes", action="store_true", help="to join, or for a new one: without asking")
+    out = (
+        "to export: the folder to write (the run's id); to sign: the file (NAME.signed.json); of a new one: its "
+        "manifest (NAME.toml)"
+    )
+    run.add_argument("--out", type=Path, metavar="PATH", help=out)
     run.add_argument("weight", nargs="?", type=_weight, help="how much it gets, beside the others' weights (1)")
     new = run.add_argument_group("a new run")
     kinds = ["text", "pictures", "vc-asgd"]
@@ -152,7 +151,6 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     new.add_argument("--title", help="its title (made of the name)")
     new.add_argument("--licence", help="that of the data (not said)")
     new.add_argument("--volunteers", metavar="N", help="PCs for which it is proposed (4)")
-    new.add_argument("--yes", action="store_true", help="ask nothing: take what was said here, or proposed")
 
 
 def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:

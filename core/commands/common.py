@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from core.contracts.errors import SettingsError
 from core.control.client import ControlClient
 from core.store.data_folder import data_path
 
@@ -17,3 +18,20 @@ def client(options: argparse.Namespace) -> ControlClient:
 def print_json(answer: Any) -> None:
     """An answer as one JSON document, indented."""
     print(msgspec.json.format(msgspec.json.encode(answer)).decode())
+
+
+def in_one_line(answer: Any) -> str:
+    """An answer as JSON."""
+    return msgspec.json.encode(answer).decode()
+
+
+def named_run(options: argparse.Namespace) -> str:
+    """The run, or the file of its manifest, that a command of `hearth run` is about.
+
+    Raises:
+        SettingsError: none was named.
+    """
+    if not options.run:
+        example = {"check": "mine.toml", "sign": "mine.toml", "link": "mine"}.get(options.what, "text")
+        raise SettingsError(f"Which run? For example: hearth run {options.what} {example}")
+    return str(options.run)

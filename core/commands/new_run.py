@@ -60,7 +60,7 @@ def new(options: argparse.Namespace) -> None:
     else:
         proposed = proposal.of_text(cut.rows, volunteers)
     text = written(name, title, licence, cut, proposed)
-    manifest = manifests.from_toml(text.encode(), str(out))
+    manifest = manifests.decode(text.encode(), str(out), toml=True)
     try:
         write_whole(out.absolute(), [text.encode()])
     except OSError as error:

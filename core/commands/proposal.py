@@ -4,7 +4,8 @@ import math
 from typing import NamedTuple
 
 from core.contracts.kinds import DATA, EXPERTS, MODELS, Ends
-from core.contracts.manifest import STATE_BYTES, Training
+from core.contracts.manifest import Training
+from core.contracts.manifest_limits import STATE_BYTES
 from core.contracts.model import Model
 from core.contracts.trunk import Diloco, Local, Trunk, VcAsgd
 

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from core.commands import common
-from core.contracts.control import JoinRunParams, LeaveRunParams, WeightParams
-from core.contracts.errors import CheckpointError, ComputeError, SettingsError
+from core.commands import common, manifests
+from core.contracts.control import JoinRunParams, LeaveRunParams, RunLinked, RunParams, WeightParams
+from core.contracts.errors import CheckpointError, ComputeError, NotRunning, SettingsError
 from core.contracts.export import Collected, CollectParams, ExportAnswer, Exported, ExportJob
 from core.contracts.kinds import TASKS
+from core.contracts.manifest import built_in_runs, is_path, load
 from core.contracts.notices import notice
+from core.contracts.run_details import RunDetails, details_of
+from core.contracts.run_link import is_link
 from core.contracts.status import RunStatus, Status
 from core.contracts.words import counted
 from core.pipe.worker_end import with_torch
@@ -22,11 +25,23 @@ COLLECT_S = 600.0
 TRIES = 3
 """States are replaced by newer ones while training goes on."""
 
+FETCH_S = 60.0
+"""For the manifest of a link, and for a run that is begun anew."""
 
-def run(options: argparse.Namespace) -> None:
+
+def run(options: argparse.Namespace) -> int | None:
     """What is wanted of which run."""
-    does = {"list": _list, "join": _join, "leave": _leave, "weight": _weight, "export": _export}
-    does[options.what](options)
+    return {
+        "list": _list,
+        "join": _join,
+        "leave": _leave,
+        "weight": _weight,
+        "check": manifests.check,
+        "sign": manifests.sign,
+        "show": _show,
+        "link": _link,
+        "export": _export,
+    }[options.what](options)
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -45,16 +60,67 @@ def _list(options: argparse.Namespace) -> None:
 
 
 def _join(options: argparse.Namespace) -> None:
-    name = _named(options)
-    path = str(Path(name).absolute()) if name.endswith((".json", ".toml")) else name
+    name = _known_to_the_worker(options)
     with common.client(options) as client:
-        joined = client.call("join_run", JoinRunParams(path, options.weight or 1), RunStatus)
-    print(f"Joined {joined.id} ({joined.title}) with weight {joined.weight}.")
+        goes_by = None
+        if name not in built_in_runs():
+            found = client.call("run_details", RunParams(name), RunDetails, FETCH_S)
+            for line in manifests.described(found):
+                print(line)
+            if not _agrees(options):
+                print("Nothing was joined.")
+                return
+            goes_by = found.manifest.revision if found.joined else None
+        joined = client.call("join_run", JoinRunParams(name, options.weight or 1), RunStatus, FETCH_S)
+    if goes_by is not None:
+        print(f"{joined.id} ({joined.title}) goes by revision {goes_by} of its manifest now.")
+    else:
+        print(f"Joined {joined.id} ({joined.title}) with weight {joined.weight}.")
+
+
+def _agrees(options: argparse.Namespace) -> bool:
+    """Whether somebody wants to join what was shown.
+
+    Raises:
+        SettingsError: nobody can be asked.
+    """
+    if options.yes:
+        return True
+    if not sys.stdin.isatty():
+        raise SettingsError("Nobody can be asked here whether to join this run: add --yes.")
+    return input("Join this run? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _show(options: argparse.Namespace) -> None:
+    name = _known_to_the_worker(options)
+    try:
+        with common.client(options) as client:
+            found = client.call("run_details", RunParams(name), RunDetails, FETCH_S)
+    except NotRunning:
+        if is_link(name):
+            raise
+        found = details_of(load(name))
+    if options.json:
+        common.print_json(found)
+        return
+    for line in manifests.described(found, everything=True):
+        print(line)
+
+
+def _link(options: argparse.Namespace) -> None:
+    with common.client(options) as client:
+        print(client.call("run_link", RunParams(common.named_run(options)), RunLinked).link)
+
+
+def _known_to_the_worker(options: argparse.Namespace) -> str:
+    """How the worker, which has another current folder, knows what was named."""
+    name = common.named_run(options)
+    return str(Path(name).absolute()) if is_path(name) else name
 
 
 def _leave(options: argparse.Namespace) -> None:
     with common.client(options) as client:
-        left = client.call("leave_run", LeaveRunParams(_named(options)), RunStatus, 60.0)
+        left = client.call("leave_run", LeaveRunParams(common.named_run(options)), RunStatus, 60.0)
         others = ", ".join(one.id for one in client.call("status", {}, Status).runs)
     print(f"Left {left.id} ({left.title}). What was trained stays in the data folder. This PC still trains {others}.")
 
@@ -63,7 +129,7 @@ def _weight(options: argparse.Namespace) -> None:
     if options.weight is None:
         raise SettingsError("Which weight? For example: hearth run weight digits 3")
     with common.client(options) as client:
-        run = client.call("weight", WeightParams(_named(options), options.weight), RunStatus)
+        run = client.call("weight", WeightParams(common.named_run(options), options.weight), RunStatus)
     print(f"{run.id} has weight {run.weight}.")
 
 
@@ -85,7 +151,7 @@ def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
     Raises:
         HearthError: none was.
     """
-    params, again, fault = CollectParams(_named(options)), True, notice("export.failed", status=0)
+    params, again, fault = CollectParams(common.named_run(options)), True, notice("export.failed", status=0)
     for _ in range(TRIES):
         if not again:
             break
@@ -103,9 +169,3 @@ def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
             return out, answer.done
         again, fault = answer.again, answer.fault or fault
     raise CheckpointError(fault)
-
-
-def _named(options: argparse.Namespace) -> str:
-    if not options.run:
-        raise SettingsError(f"Which run? For example: hearth run {options.what} text")
-    return str(options.run)

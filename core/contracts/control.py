@@ -105,8 +105,22 @@ class JoinRunParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`join_run` -> RunStatus: train one more run, from now on and at each start."""
 
     run: Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
-    """Its name, or the absolute path of its manifest (.json)."""
+    """Its name, the absolute path of its manifest (.toml, .json), or a link. What a link leads to is what was shown by
+    `run_details` not long ago, if it was."""
     weight: Weight = 1
+
+
+class RunParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`run_details` -> RunDetails; `run_link` -> RunLinked, for a run that was joined."""
+
+    run: Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
+    """As in `JoinRunParams`, or the id of one that was joined."""
+
+
+class RunLinked(msgspec.Struct, frozen=True):
+    """A link by which others join."""
+
+    link: str
 
 
 class LeaveRunParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -97,3 +97,14 @@ class ReadFile(msgspec.Struct, frozen=True, array_like=True):
 class FileRead(msgspec.Struct, frozen=True, array_like=True):
     size: Size
     """Of the whole file."""
+
+
+class AskManifest(msgspec.Struct, frozen=True, array_like=True):
+    """`run.manifest`: have you a newer signed manifest of the run than that of this revision?"""
+
+    above: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
+    """0: none is here."""
+
+
+class ManifestFollows(msgspec.Struct, frozen=True, array_like=True):
+    """The payload is the signed document; nothing: there is no newer one."""

@@ -3,8 +3,6 @@
 import functools
 import hashlib
 import logging
-import math
-import tomllib
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -12,12 +10,15 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from core.contracts.documents import Document, parsed
 from core.contracts.errors import ManifestError
 from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, Ends, TaskKind
-from core.contracts.model import Model, Name, Pictures
+from core.contracts.manifest_faults import faults_in
+from core.contracts.manifest_limits import ABOUT, impossible
+from core.contracts.model import LINE, Model, Name, Pictures
 from core.contracts.notices import Notice, notice
-from core.contracts.trunk import Local, Trunk
-from core.contracts.trunk_faults import fault_of
+from core.contracts.signed import is_signed, opened
+from core.contracts.trunk import Local, PeerText, Trunk
 
 log = logging.getLogger(__name__)
 
@@ -26,19 +27,9 @@ DIGEST = 8
 """Hex digits of a run id's digest."""
 MAX_BYTES = 1 << 20
 """Of a manifest's file; 4,096 shards take half of it."""
-MAX_CELLS = 1 << 24
-"""Of a layer's grid, and of all layers' together: 16 million experts are as many as a swarm of thousands of PCs will
-ever host."""
-MAX_STATE = 4 << 30
-"""Bytes of an expert or a trunk with its optimizer's state, as files of checkpoints may have
-(`core.store.part_header`), and of a layer's inputs for one batch."""
-MAX_IN_FLIGHT = 16 << 30
-"""Bytes of all layers' inputs for all batches that a trainer keeps on the way: it has them until the gradients come. A
-built-in run needs 6 MB; eight sequences of 2,048 tokens in 32 layers of width 4,096 are 8 GiB."""
-STATE_BYTES = 12
-"""Of a number that is trained: itself and two Adam moments."""
 Rate = Annotated[float, msgspec.Meta(gt=0.0, le=1.0)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+Megabytes = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]
 Release = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,4}(\.[0-9]{1,4}){1,2}\Z")]
 """A version of Hearth."""
 
@@ -49,6 +40,8 @@ Source = Annotated[
     str, msgspec.Meta(pattern=r"^https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?(/[A-Za-z0-9._~-]{1,128}){0,16}/?\Z")
 ]
 """No user, no query: what is asked for there is always a file with a hash for a name."""
+
+MOST_BOOTSTRAP = 16
 
 
 class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -67,6 +60,17 @@ class ShardList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
     size: Annotated[int, msgspec.Meta(ge=1, le=4 << 20)]
     """Bytes; 32,768 shards take 3.6 MB."""
+
+
+Line = Annotated[str, msgspec.Meta(pattern=LINE, min_length=1, max_length=80)]
+
+
+class Licence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What others may do with it, by the name of a licence such as `CC-BY-SA-4.0`."""
+
+    data: Line
+    model: Line
+    """That which is trained."""
 
 
 class Training(msgspec.Struct, frozen=True):
@@ -120,6 +124,7 @@ class _Lasting(msgspec.Struct, frozen=True, omit_defaults=True):
     """From which every expert and the trunk begin."""
     shard_list: ShardList | None = None
     pictures: Pictures | None = None
+    organiser: str | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True, dict=True):
@@ -131,7 +136,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
 
     version: Literal[1]
     run: Name
-    title: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
+    title: Line
     data: Name
     """One of `core.contracts.kinds.DATA`."""
     model: Model
@@ -144,20 +149,41 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """What they are, for data that are pictures."""
     sources: Annotated[tuple[Source, ...], msgspec.Meta(max_length=16)] = ()
     """Folders on web servers that have the shards, and their list, by hash."""
-    bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=16)] = ()
+    bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=MOST_BOOTSTRAP)] = ()
     """Peers through which a newcomer joins, beside those that it is told."""
     trunk: Trunk = Local()
     """How trainers agree on the trunk."""
     needs: Release | None = None
     """The oldest Hearth that understands all that matters in this manifest; None: any."""
+    needs_memory_mb: Megabytes | None = None
+    """Of the whole PC; a smaller one does not join."""
+    needs_disk_mb: Megabytes | None = None
+    """That the PC has free; one with less does not join."""
+    description: Annotated[str, msgspec.Meta(pattern=LINE, max_length=2000)] = ""
+    """What it is for, for those who are asked to join."""
+    licence: Licence | None = None
+    revision: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1
+    """Of the signed manifests of one run the one with the highest holds."""
+    organiser: PeerText | None = None
+    """The key of who signed it; None: nobody did (`core.contracts.signed`)."""
+
+    @property
+    def canonical(self) -> bytes:
+        """The bytes that its organiser signs."""
+        return msgspec.json.encode(self, order="sorted")
 
     @functools.cached_property
     def run_id(self) -> str:
         """The run's name in folders, DHT keys and calls: its name and the digest of what it lastingly is, such as
-        `digits-1f2e3d4c`. The title, bootstrap peers and all of `training` but the seed may change while it lives."""
+        `digits-1f2e3d4c`. All but its data, model, seed and organiser may change while it lives."""
+        return f"{self.run}-{hashlib.sha256(self.lasting).hexdigest()[:DIGEST]}"
+
+    @property
+    def lasting(self) -> bytes:
+        """What the run is as long as it lives, in canonical form."""
         data = self.shard_list, self.pictures
-        lasting = _Lasting(self.run, self.data, self.model, self.shards, self.training.seed, *data)
-        return f"{self.run}-{hashlib.sha256(msgspec.json.encode(lasting, order='sorted')).hexdigest()[:DIGEST]}"
+        lasting = _Lasting(self.run, self.data, self.model, self.shards, self.training.seed, *data, self.organiser)
+        return msgspec.json.encode(lasting, order="sorted")
 
     @property
     def strategy(self) -> str:
@@ -195,52 +221,99 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
         return 2 * (trunk + self.model.layers * self.model.k * expert)
 
 
-def decode(document: bytes, source: str) -> Manifest:
-    """Read a manifest.
+def decode(document: bytes, source: str, *, toml: bool = False) -> Manifest:
+    """Read a manifest, signed or not.
 
     Args:
-        document: JSON, UTF-8.
+        document: JSON, or what people write, UTF-8.
         source: where it came from, for sentences.
+        toml: whether it is TOML.
 
     Raises:
-        ManifestError: not JSON, for another version of Hearth, or impossible values; `source` is named.
+        ManifestError: not JSON or TOML, a signature that is not its organiser's, for another version of Hearth, or
+            impossible values; `source` is named.
     """
     try:
-        fields = msgspec.json.decode(document, type=dict[str, Any])
-        if update := _too_new(fields.get("needs")):
-            raise ManifestError(notice("manifest.unusable", source=source, trouble=update))
-        if "trunk" in fields and (fault := fault_of(fields["trunk"])):
-            raise ManifestError(notice("manifest.unusable", source=source, trouble=fault))
+        read = _opened(document, toml)
+    except ManifestError as error:
+        raise _invalid(source, error.notice) from error
+    return _made(read, source)
+
+
+def _opened(document: bytes, toml: bool) -> Document:
+    """What a document says that somebody wrote or signed."""
+    read = parsed(document, toml)
+    if is_signed(read.fields):
+        _, content = opened(document)
+        return parsed(content, toml=False)._replace(text="")  # nobody wrote that by hand: its places tell nothing
+    if read.fields.get("organiser") is not None:
+        raise ManifestError(read.located(notice("manifest.organiser_unsigned"), ("organiser",)))
+    return read
+
+
+def _made(document: Document, source: str) -> Manifest:
+    """The manifest of a document, as `decode` makes it. A field that nothing knows is no fault where it may have come
+    with a newer Hearth."""
+    fields = document.fields
+    if update := _too_new(fields.get("needs")):
+        raise ManifestError(notice("manifest.unusable", source=source, trouble=update))
+    try:
         manifest = msgspec.convert(fields, Manifest)
-    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError, RecursionError) as error:
-        raise ManifestError(
-            notice("manifest.invalid", source=source, why=str(error), version=version("hearth"))
-        ) from error
-    unknown = [*fields.keys() - _names(Manifest), *fields["training"].keys() - _names(Training)]
-    if unknown:
+    except msgspec.ValidationError as error:
+        [fault, *_] = [fault for fault in faults_in(Manifest, fields) if fault.path not in _left_out(fields)]
+        raise _invalid(source, document.located(fault.what, fault.path)) from error
+    if unknown := [".".join(path) for path in _left_out(fields)]:
         log.info("Fields of the manifest %s that this Hearth does without: %s.", source, ", ".join(sorted(unknown)))
     if trouble := _impossible(manifest):
-        raise ManifestError(notice("manifest.unusable", source=source, trouble=trouble))
+        raise ManifestError(notice("manifest.unusable", source=source, trouble=_located(document, trouble)))
     return manifest
 
 
-def from_toml(document: bytes, source: str) -> Manifest:
-    """Read a manifest that is TOML.
+def _left_out(fields: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Paths of what this Hearth does without: all that may have been added, where it may have been."""
+    training = fields.get("training")
+    inside = training.keys() - _names(Training) if isinstance(training, dict) else set()
+    return [*((name,) for name in fields.keys() - _names(Manifest)), *(("training", name) for name in inside)]
+
+
+def _invalid(source: str, why: Notice) -> ManifestError:
+    return ManifestError(notice("manifest.invalid", source=source, why=why, version=version("hearth")))
+
+
+def _located(document: Document, trouble: Notice) -> Notice:
+    """What is impossible, with the place of the field that it is about, or of the model."""
+    return document.located(trouble, ABOUT.get(trouble.code, ("model",)))
+
+
+def check(path: Path) -> tuple[Manifest | None, list[Notice]]:
+    """All that is wrong with an organiser's own file, with its places; also fields that nothing knows, which only look
+    like a newer Hearth's. The manifest, unless something is.
 
     Args:
-        document: UTF-8.
-        source: as in `decode`.
+        path: of a file in TOML or JSON.
 
     Raises:
-        ManifestError: as `decode`.
+        ManifestError: it cannot be read.
     """
+    content = _read(path)
     try:
-        fields = tomllib.loads(document.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ManifestError(
-            notice("manifest.invalid", source=source, why=str(error), version=version("hearth"))
-        ) from error
-    return decode(msgspec.json.encode(fields), source)
+        document = _opened(content, toml=path.suffix == ".toml")
+    except ManifestError as error:
+        return None, [error.notice]
+    if update := _too_new(document.fields.get("needs")):
+        return None, [document.located(update, ("needs",))]
+    if wrong := [document.located(fault.what, fault.path) for fault in faults_in(Manifest, document.fields)]:
+        return None, wrong
+    manifest = msgspec.convert(document.fields, Manifest)
+    trouble = _impossible(manifest)
+    return (None, [_located(document, trouble)]) if trouble else (manifest, [])
+
+
+def _impossible(manifest: Manifest) -> Notice | None:
+    if manifest.shards and manifest.shard_list:
+        return notice("manifest.two_lists")
+    training = manifest.training
+    return impossible(manifest.data, manifest.pictures, manifest.model, training.batch, training.in_flight)
 
 
 def _names(struct: type[msgspec.Struct]) -> set[str]:
@@ -259,67 +332,44 @@ def _too_new(needs: object) -> Notice | None:
     return notice("manifest.too_new", needs=str(needs), have=have)
 
 
-def _impossible(manifest: Manifest) -> Notice | None:
-    """Why no PC could train a run although each of its values may be; None if one could. Told here, before anything is
-    begun, and not by a process that ends again and again."""
-    model, batch, in_flight = manifest.model, manifest.training.batch, manifest.training.in_flight
-    try:
-        kind, ends = MODELS[model.kind], manifest.ends
-        expert = EXPERTS[model.expert].numbers(model) if model.expert else 0
-    except ManifestError as error:
-        return error.notice
-    if manifest.shards and manifest.shard_list:
-        return notice("manifest.two_lists")
-    if DATA[manifest.data].pictures != (manifest.pictures is not None):
-        return notice("manifest.pictures_missing" if DATA[manifest.data].pictures else "manifest.no_pictures")
-    if not kind.experts and (model.layers or model.grid or model.expert or model.k):
-        return notice("manifest.without_experts", kind=model.kind)
-    if kind.experts and not (model.layers and model.grid and model.expert and model.k):
-        return notice("manifest.experts_missing", kind=model.kind)
-    cells = math.prod(model.grid)
-    if cells > MAX_CELLS:
-        return notice("manifest.grid_too_large", cells=cells, most=MAX_CELLS)
-    if model.k > cells:
-        return notice("manifest.k_too_large", k=model.k, cells=cells)
-    if trouble := kind.trouble(model, ends):
-        return trouble
-    for what, size in (
-        ("expert", STATE_BYTES * expert),
-        ("trunk", STATE_BYTES * kind.numbers(model, ends)),
-        ("batch", 4 * batch * kind.rows(model) * model.width),
-    ):
-        if size > MAX_STATE:
-            return notice(f"manifest.{what}_too_large", size=size, most=MAX_STATE)
-    if (size := in_flight * model.layers * 4 * batch * kind.rows(model) * model.width) > MAX_IN_FLIGHT:
-        return notice("manifest.in_flight_too_large", size=size, most=MAX_IN_FLIGHT)
-    if model.layers * cells > MAX_CELLS:
-        return notice("manifest.layers_too_many", experts=model.layers * cells, most=MAX_CELLS)
-    return None
-
-
 def built_in_runs() -> list[str]:
     """Names of the runs that come with Hearth."""
     names = [entry.name for entry in files("resources").joinpath("runs").iterdir()]
     return sorted(name.removesuffix(".json") for name in names if name.endswith(".json"))
 
 
+def is_path(run: str) -> bool:
+    """Whether a run is named by the path of its manifest."""
+    return run.endswith((".json", ".toml"))
+
+
 def load(run: str) -> Manifest:
-    """The manifest of a built-in run, or that of an organiser's file: a path that ends with .json or .toml.
+    """The manifest of a run, see `read`."""
+    return read(run)[0]
+
+
+def read(run: str) -> tuple[Manifest, bytes]:
+    """The manifest of a built-in run, or that of an organiser's file, and the document to keep of it: what was signed,
+    with its signature, or as JSON what was not.
+
+    Args:
+        run: its name, or a path that ends with .json or .toml.
 
     Raises:
         ManifestError: no run has that name (the message lists those that exist), or the file cannot be used.
     """
-    if run.endswith(".toml"):
-        return from_toml(_read(Path(run)), run)
-    if run.endswith(".json"):
-        return decode(_read(Path(run)), run)
-    runs = built_in_runs()
-    if run not in runs:
-        raise ManifestError(notice("manifest.no_run", run=repr(run), known=", ".join(runs)))
-    manifest = decode(files("resources").joinpath("runs", f"{run}.json").read_bytes(), f"{run}.json")
-    if manifest.run != run:
-        raise ManifestError(notice("manifest.other_name", run=run, name=repr(manifest.run)))
-    return manifest
+    if is_path(run):
+        document = _read(Path(run))
+        manifest = decode(document, run, toml=run.endswith(".toml"))
+    else:
+        runs = built_in_runs()
+        if run not in runs:
+            raise ManifestError(notice("manifest.no_run", run=repr(run), known=", ".join(runs)))
+        document = files("resources").joinpath("runs", f"{run}.json").read_bytes()
+        manifest = decode(document, f"{run}.json")
+        if manifest.run != run:
+            raise ManifestError(notice("manifest.other_name", run=run, name=repr(manifest.run)))
+    return manifest, document if manifest.organiser else msgspec.json.format(msgspec.json.encode(manifest))
 
 
 def _read(path: Path) -> bytes:

@@ -236,6 +236,8 @@ class _Session:
             "stop": (wire.StopParams, lambda params: self._stop(params.request)),
             "set_settings": (wire.SetSettingsParams, lambda params: worker.set_settings(params.changes)),
             "join_run": (wire.JoinRunParams, lambda params: worker.join_run(params.run, params.weight)),
+            "run_details": (wire.RunParams, lambda params: worker.run_details(params.run)),
+            "run_link": (wire.RunParams, lambda params: wire.RunLinked(worker.run_link(params.run))),
             "leave_run": (wire.LeaveRunParams, lambda params: worker.leave_run(params.run)),
             "weight": (wire.WeightParams, lambda params: worker.set_weight(params.run, params.weight)),
             "network": (NetworkParams, lambda params: worker.network.status(params.first, params.peers)),

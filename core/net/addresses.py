@@ -1,8 +1,10 @@
 """Addresses as text, of peers and of sockets."""
 
+import contextlib
 import ipaddress
+from collections.abc import Iterable, Iterator
 
-from core.contracts.errors import SettingsError
+from core.contracts.errors import IdentityError, SettingsError
 from core.contracts.net import PeerAddress
 from core.contracts.notices import notice
 from core.identity import PeerId, parse_peer
@@ -27,6 +29,17 @@ def parse_address(text: str) -> PeerAddress:
     """
     peer, _, addresses = text.strip().partition("@")
     return PeerAddress(parse_peer(peer), tuple(part for part in addresses.split(",") if part)[:8])
+
+
+def known_addresses(texts: Iterable[str]) -> Iterator[PeerAddress]:
+    """Where peers may be dialled that a manifest or a link names; what is no peer's name is passed over.
+
+    Args:
+        texts: as `parse_address` takes them.
+    """
+    for text in texts:
+        with contextlib.suppress(IdentityError):
+            yield parse_address(text)
 
 
 def check_socket(text: str) -> str:

@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 RUNS = "runs"
 """The folder of all runs, each in a folder with its run id."""
+MANIFEST_FILE = "manifest.json"
+"""In a run's folder: what it goes by, signed if its organiser did."""
 LAYOUT_FILE = "layout.json"
 LAYOUT = 2
 """1, without a file that says so: up to Hearth 0.1.0, a run's folder had the run's name. 2: it has the run id."""

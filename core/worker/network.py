@@ -15,10 +15,11 @@ from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus, PeerReach, PeerStatus
 from core.contracts.notices import Notice, notice
+from core.contracts.run_link import RunLink
 from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId, peer_text
-from core.net.addresses import address_text, check_socket, host_of, parse_address
+from core.net.addresses import address_text, check_socket, host_of, known_addresses, parse_address
 from core.net.endpoint import kept
 from core.net.lan import Lan
 from core.net.link import Link
@@ -27,6 +28,7 @@ from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
 from core.store.run_files import RunFiles
 from core.store.small_files import Files
+from core.swarm.manifest_exchange import fetch_manifest
 from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
 from core.worker.compute.supervisor import ComputeSupervisor
@@ -86,12 +88,13 @@ class Network:
         self._options, self._keeps_ports = options, keeps_ports
         backbone = "backbone" in options.roles
         self.node = RpcNode(self.identity, listen=options.listen)
-        self._known = [*options.bootstrap, *(parse_address(one) for run in manifests for one in run.bootstrap)]
+        named = (address for run in manifests for address in known_addresses(run.bootstrap))
+        self._known = [*options.bootstrap, *named]
         self._bootstrap = [PeerId(known.peer) for known in self._known if known.peer != self.identity.peer]
         self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone and options.relay)
         self.dht = DHTNode(self.node, self.identity)
-        named = frozenset(host_of(address) for peer in options.bootstrap for address in peer.addresses)
-        self._mirrors = Mirrors(self.node.shaper, named, lambda: self.node.hushed)
+        by_hand = frozenset(host_of(address) for peer in options.bootstrap for address in peer.addresses)
+        self._mirrors = Mirrors(self.node.shaper, by_hand, lambda: self.node.hushed)
         self._swarms: dict[str, Swarm] = {}
         """By run id."""
         self._names: dict[str, str] = {}
@@ -153,7 +156,7 @@ class Network:
             made.freeze()
         self._swarms[manifest.run_id] = made
         self._names[manifest.run] = manifest.run_id
-        self._know(map(parse_address, manifest.bootstrap))
+        self._know(known_addresses(manifest.bootstrap))
         return made
 
     def _know(self, named: Iterable[PeerAddress]) -> None:
@@ -169,6 +172,10 @@ class Network:
         """Nobody is asked for a run any more, and nobody is answered."""
         del self._swarms[run_id]
         self._names = {name: one for name, one in self._names.items() if one != run_id}
+
+    async def fetch_manifest(self, link: RunLink) -> tuple[Manifest, bytes]:
+        """See `core.swarm.manifest_exchange.fetch_manifest`."""
+        return await fetch_manifest(self.node, link)
 
     def _meet(self, peer: PeerId) -> None:
         """The first peer that connects, such as one of the local network, is joined through at once."""

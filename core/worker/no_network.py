@@ -11,6 +11,7 @@ from typing import NoReturn
 from core.contracts.errors import HearthError, NetworkError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
+from core.contracts.run_link import RunLink
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.experts.directory import HostState
 from core.experts.grid import Coords, Uid
@@ -34,6 +35,7 @@ class LoneSwarm:
     reachable = True
     reached = False
     capacity: int | None = None
+    successor: Manifest | None = None
     notes: Sequence[Notice] = ()
 
     def __init__(self, compute: ComputeSupervisor, room: StateRoom) -> None:
@@ -137,6 +139,14 @@ class NoNetwork:
 
     def leave(self, run_id: str) -> None:
         """Nobody is told."""
+
+    async def fetch_manifest(self, link: RunLink) -> NoReturn:
+        """There is nobody to be asked.
+
+        Raises:
+            NetworkError: always.
+        """
+        raise NetworkError(notice("run.link_alone"))
 
     def allow(self, forbidden: str) -> None:
         """There is nothing to forbid."""

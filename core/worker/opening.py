@@ -14,6 +14,7 @@ from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
 from core.store import data_folder, settings_file
 from core.store.small_files import Files
+from core.worker import joined_runs
 from core.worker.joined_runs import Kept, manifests_of
 from core.worker.no_network import NoNetwork
 from core.worker.places import NetworkOptions, NetworkPlace
@@ -34,20 +35,20 @@ def read_settings(folder: Path, notes: list[Notice]) -> Settings:
     return settings
 
 
-def chosen_run(settings: Settings, notes: list[Notice]) -> Manifest:
-    """The run of the settings. One that is no more, as a manifest's file that was moved, must not keep the worker from
-    starting: without it nobody could choose another one.
+def chosen_run(settings: Settings, notes: list[Notice]) -> tuple[Manifest, bytes]:
+    """The run of the settings, and its document. One that is no more, as a manifest's file that was moved, must not
+    keep the worker from starting: without it nobody could choose another one.
 
     Args:
         settings: those of the data folder.
         notes: as in `read_settings`.
     """
     try:
-        return manifests.load(settings.run)
+        return manifests.read(settings.run)
     except ManifestError as error:
-        usual = manifests.load(Settings().run)
+        usual, document = manifests.read(Settings().run)
         _note(notes, notice("run.choose_another", why=error.notice, title=usual.title))
-        return usual
+        return usual, document
 
 
 def runs(
@@ -65,14 +66,14 @@ def runs(
 
     Raises:
         ManifestError: `by_hand` is none.
-        DataFolderError: as `take_over`.
+        DataFolderError: as `take_over`, or a signed manifest cannot be kept.
     """
-    first = manifests.load(by_hand) if by_hand else chosen_run(settings, notes)
+    first = joined_runs.newest(folder, *(manifests.read(by_hand) if by_hand else chosen_run(settings, notes)))
     kept = Kept(files, first.run_id if by_hand else None)
     others = {} if by_hand else {run_id: weight for run_id, weight in kept.weights.items() if run_id != first.run_id}
     found = [(first, kept.weights.get(first.run_id, 1)), *manifests_of(folder, others, notes)]
     take_over(folder, [manifest for manifest, _ in found])
-    return found, kept
+    return [(kept.met(manifest), weight) for manifest, weight in found], kept
 
 
 def take_over(folder: Path, joined: Collection[Manifest]) -> None:

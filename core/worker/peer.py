@@ -17,6 +17,8 @@ from core.contracts import manifest as manifests
 from core.contracts.control import Bye, Snapshot
 from core.contracts.errors import HearthError
 from core.contracts.notices import Notice, english
+from core.contracts.run_details import RunDetails
+from core.contracts.run_link import link_to
 from core.contracts.status import BenchmarkStatus, CurvePoint, LogLine, RunStatus, Status
 from core.logs import Ring
 from core.net.background import Background
@@ -254,6 +256,20 @@ class Peer:
         self._changed.set()
         return run.status()
 
+    async def run_details(self, name: str) -> RunDetails:
+        """What a run is, be it joined or not. See `Runs.details`."""
+        return await self.runs.details(name)
+
+    def run_link(self, name: str) -> str:
+        """The link by which others join a run through this PC and the peers that its manifest names.
+
+        Raises:
+            RunError: there is no such run, or nobody has signed it, or there is no peer to join through.
+            NetworkError: this PC works alone.
+        """
+        manifest = self.runs.named(name).manifest
+        return link_to(manifest, [self.network.status().address, *manifest.bootstrap])
+
     async def leave_run(self, name: str) -> RunStatus:
         """Train a run no more, be the client gone or not: nor at the next start, for which the settings name another
         one then. See `Runs.leave`.
@@ -293,9 +309,15 @@ class Peer:
 
     # inside
 
+    async def _renew_runs(self) -> None:
+        """See `Runs.renew`."""
+        await self.runs.renew()
+        self.policy.decide()
+        self._changed.set()
+
     async def _choose_another(self, left: Run, other: Run) -> None:
         """Have the settings name another run if they name the one that is left."""
-        if opening.chosen_run(self.settings, []).run_id == left.id:
+        if opening.chosen_run(self.settings, [])[0].run_id == left.id:
             await self.set_settings({"run": joined_runs.setting_of(self.folder, other.manifest)})
 
     def _noticed(self) -> None:
@@ -312,6 +334,8 @@ class Peer:
             self._caps.apply(decision, self.policy.signals, self.settings)
             for run in self.runs:
                 run.step(decision)
+            if self.runs.overdue():
+                self._commands.start(self._renew_runs(), "new manifests")
             self.ledger.tick()
             before, self._told = self._told, decision
             if before is None or decision.state != before.state:

@@ -9,6 +9,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.notices import Notice
+from core.contracts.run_link import RunLink
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.experts.directory import HostState
 from core.experts.grid import Coords
@@ -51,6 +52,10 @@ class SwarmPlace(Protocol):
     @property
     def reached(self) -> bool:
         """Whether what trainers agreed on is as good as the manifest wants, as far as is known."""
+
+    @property
+    def successor(self) -> Manifest | None:
+        """A newer manifest that has come for the run, and is to hold when it is begun anew."""
 
     @property
     def capacity(self) -> int | None:
@@ -117,6 +122,14 @@ class NetworkPlace(Protocol):
 
     def leave(self, run_id: str) -> None:
         """Nobody is asked for a run any more, and nobody is answered."""
+
+    async def fetch_manifest(self, link: RunLink) -> tuple[Manifest, bytes]:
+        """The signed manifest of a run that was not joined yet, and its document, from the peers of a link.
+
+        Raises:
+            NetworkError: this PC works alone, or none of them gave it.
+            ManifestError: what they gave is not of that run and organiser, or not to be used here.
+        """
 
     def allow(self, forbidden: str) -> None:
         """Take part in the network, or leave it until allowed again.

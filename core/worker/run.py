@@ -4,6 +4,7 @@ import asyncio
 import codecs
 import contextlib
 import logging
+import random
 import secrets
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import Generate, Measured, Work
 from core.contracts.status import CurvePoint, GridStatus, RunStatus
+from core.contracts.succession import changes
 from core.contracts.trunk import VcAsgd
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.experts.grid import Grid
@@ -43,6 +45,11 @@ from core.worker.places import NetworkPlace
 
 log = logging.getLogger(__name__)
 
+LATEST_S = 3600.0
+"""After which at the latest a run goes on by a newer manifest, though its compute process has not ended by itself; each
+PC chooses a time of its own, so that not all of them are away at once."""
+TOLD_S = 86_400.0
+"""For so long it is told what has changed."""
 SAVE_S = 1.0
 """Between two times that the figures are written."""
 
@@ -72,18 +79,22 @@ class Run:
     """From `begin` to `end`, inside the network's own lifetime, it has its place there. `work` returns when it was told
     to leave."""
 
-    def __init__(self, manifest: Manifest, given: Resources, weight: int = 1) -> None:
+    def __init__(self, manifest: Manifest, given: Resources, weight: int = 1, changed: Notice | None = None) -> None:
         """Read its figures and compose it; nothing is begun.
 
         Args:
             manifest: what is trained.
             given: what it has of the PC.
             weight: of the time that this PC computes, it gets its share of all runs' weights.
+            changed: what its organiser has changed in it just now, for the user.
 
         Raises:
             DataFolderError: the run's folder cannot be made.
         """
         self.manifest, self.id, self.weight = manifest, manifest.run_id, weight
+        self._changed, self._made = changed, time.monotonic()
+        self._renew_at = float("inf")
+        """By when it goes on by a newer manifest, if one has come."""
         self.seconds = 0.0
         """Of its kernels since the worker's start, on whatever device."""
         self._small_files, self._ledger = given.files, given.ledger
@@ -161,6 +172,8 @@ class Run:
         else:
             self._ledger.end(self.id, _why_ended(decision))
         self._count()
+        if self.swarm.successor and self._renew_at == float("inf"):
+            self._renew_at = time.monotonic() + random.uniform(LATEST_S / 2, LATEST_S)
         saved, now = self.compute.progress.checkpoint_time, time.monotonic()
         if saved != self._saved_checkpoint and now - self._saved_at > SAVE_S:
             self._saved_checkpoint, self._saved_at = saved, now
@@ -191,6 +204,12 @@ class Run:
         return self.compute.at_work
 
     @property
+    def overdue(self) -> bool:
+        """Whether a newer manifest has come, and nothing is lost by going on by it now, or it has waited long."""
+        absent = self.compute.phase == "absent" and not self.compute.answering
+        return self.swarm.successor is not None and (absent or time.monotonic() >= self._renew_at)
+
+    @property
     def competes(self) -> bool:
         """Whether it would use its share of the time: not one that failed and waits to be started again, nor one that
         has nothing left to train."""
@@ -208,7 +227,14 @@ class Run:
         compute = self.compute
         devices = compute.accelerator.notes(time.time(), len(self.hosted.experts))
         unsaved = [compute.figures.save_error] if compute.figures.save_error else []
-        return [*compute.figures.notes, *devices, *self.swarm.notes, *unsaved]
+        return [*compute.figures.notes, *devices, *self.swarm.notes, *unsaved, *self._changes()]
+
+    def _changes(self) -> list[Notice]:
+        """What its organiser has changed in it, for a day, or is about to."""
+        if (next_one := self.swarm.successor) is not None:
+            fields = changes(self.manifest, next_one)
+            return [notice("run.successor", revision=next_one.revision, fields=fields)]
+        return [self._changed] if self._changed and time.monotonic() < self._made + TOLD_S else []
 
     def status(self) -> RunStatus:
         """Its figures, as of now."""

@@ -1,20 +1,31 @@
 """The runs that this PC has joined: they come and go, and the policy sees and tells all of them together."""
 
 import asyncio
+import contextlib
 import logging
+import shutil
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+import msgspec
+import psutil
 
 from core.contracts import manifest as manifests
 from core.contracts.errors import RunError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
+from core.contracts.run_details import RunDetails, details_of
+from core.contracts.run_link import is_link, parse_link
+from core.contracts.succession import changes, check_successor
+from core.net.limits import Newest
 from core.policy.inputs import Compute, Phase
 from core.worker import joined_runs, opening
 from core.worker.run import Resources, Run
 
 log = logging.getLogger(__name__)
 
+SHOWN = 8
+"""Links of which it is remembered what was found."""
 BUSIEST: tuple[Phase, ...] = ("training", "stopping", "starting", "stopped", "leaving", "absent")
 """Whose state stands for all."""
 
@@ -39,6 +50,8 @@ class Runs:
         self._group: asyncio.TaskGroup | None = None
         self._changing = asyncio.Lock()
         self._quitting = asyncio.Event()
+        self._shown = Newest[str, tuple[Manifest, bytes]](SHOWN)
+        """By their links, runs that somebody is asked about before they are joined."""
         for manifest, weight in chosen:
             self._add(manifest, weight)
 
@@ -66,7 +79,7 @@ class Runs:
         for run in self:
             self._start(run, group)
         await self._quitting.wait()
-        await asyncio.wait({*self._works.values()})
+        await asyncio.gather(*self._works.values(), return_exceptions=True)
 
     def quit(self) -> None:
         """Save and end."""
@@ -116,30 +129,134 @@ class Runs:
     async def join(self, name: str, weight: int) -> Run:
         """Train one more run, from now on and at each start.
 
+        One that is trained already goes on by the manifest, if that is signed and newer.
+
         Args:
-            name: of a run, or the path of its manifest.
+            name: of a run, the path of its manifest, or a link.
             weight: see `RunStatus`.
 
         Raises:
-            ManifestError: there is no such run.
-            RunError: it has been joined, or there are too many, or Hearth is quitting.
+            ManifestError: there is no such run, or its manifest is not to be believed.
+            NetworkError: nobody gave the manifest of a link.
+            RunError: it has been joined, or there are too many, or Hearth is quitting, or this PC is too small, or the
+                link is none.
             DataFolderError: its folder cannot be written.
         """
-        manifest = manifests.load(name)
+        manifest, document, peers = await self._found(name)
         async with self._changing:
-            if manifest.run_id in {run.id for run in self}:
-                raise RunError(notice("run.joined_already", run=manifest.run_id))
+            if manifest.run_id in self._runs:
+                return await self._succeed(self._runs[manifest.run_id], manifest, document)
+            self._check_size(manifest)
             many = len({*self._runs, *self._kept.weights}) >= joined_runs.MOST
             if many or self._group is None or self._quitting.is_set():
                 raise RunError(notice("run.too_many", most=joined_runs.MOST))
+            manifest = joined_runs.newest(self._given.folder, manifest, document)
             opening.take_over(self._given.folder, [manifest])
-            joined_runs.keep_manifest(self._given.folder, manifest)
-            run = self._add(manifest, weight)
+            if manifest.organiser is None:
+                joined_runs.keep(self._given.folder, manifest.run_id, document)
+            run = self._add(joined_runs.with_peers(manifest, peers), weight)
             await run.begin()
-            self._kept.join(run.id, weight)
+            self._kept.join(run.id, weight, peers)
             self._start(run, self._group)
+            self._shown.pop(name, None)
         log.info("Joined the run %s.", run.id)
         return run
+
+    async def _found(self, name: str) -> tuple[Manifest, bytes, tuple[str, ...]]:
+        """A run's manifest, the document to keep of it, and the peers of the link that leads to it."""
+        if not is_link(name):
+            return *manifests.read(name), ()
+        link = parse_link(name)
+        if name not in self._shown:
+            self._shown[name] = await self._given.network.fetch_manifest(link)
+        return *self._shown[name], link.peers
+
+    async def details(self, name: str) -> RunDetails:
+        """What a run is.
+
+        Args:
+            name: its id, its name if it was joined or comes with Hearth, the path of its manifest, or a link. What a
+                link leads to is fetched now, and what is joined by it later is what is shown now.
+
+        Raises:
+            HearthError: as `join`.
+        """
+        if is_link(name):
+            self._shown.pop(name, None)
+        if not is_link(name) and not manifests.is_path(name):
+            with contextlib.suppress(RunError):
+                run = self.named(name)
+                found, after = details_of(run.manifest), run.swarm.successor
+                if after is None:
+                    return msgspec.structs.replace(found, joined=True)
+                changed = tuple(changes(run.manifest, after))
+                return msgspec.structs.replace(found, joined=True, next_revision=after.revision, changed=changed)
+        manifest, _, _ = await self._found(name)
+        return msgspec.structs.replace(details_of(manifest), joined=manifest.run_id in self._runs)
+
+    def _check_size(self, manifest: Manifest) -> None:
+        """Refuse a run that needs more than this PC has.
+
+        Raises:
+            RunError: it does.
+        """
+        folder, memory = self._given.folder, psutil.virtual_memory().total
+        if (needed := (manifest.needs_memory_mb or 0) << 20) > memory:
+            raise RunError(notice("run.needs_memory", run=manifest.title, needed=needed, has=memory))
+        if (needed := (manifest.needs_disk_mb or 0) << 20) > (free := shutil.disk_usage(folder).free):
+            raise RunError(notice("run.needs_disk", run=manifest.title, needed=needed, has=free))
+
+    # what its organiser changes
+
+    def overdue(self) -> bool:
+        """Whether a run is to go on by a newer manifest now; not while another one comes or goes."""
+        return not self._changing.locked() and any(run.overdue for run in self)
+
+    async def renew(self) -> None:
+        """Have the runs that are overdue go on by their newer manifests."""
+        async with self._changing:
+            for run in self:
+                if run.overdue and (manifest := run.swarm.successor):
+                    await self._replace(run, manifest)
+
+    async def _succeed(self, run: Run, manifest: Manifest, document: bytes) -> Run:
+        """Have a run go on by a manifest that was given by hand.
+
+        Raises:
+            RunError: it goes by that one already, or it is not signed.
+            ManifestError: it cannot take the place of the one that holds, or waits to do so.
+        """
+        if manifest.organiser is None or manifest.revision == run.manifest.revision:
+            raise RunError(notice("run.joined_already", run=run.id))
+        check_successor(run.swarm.successor or run.manifest, manifest)
+        joined_runs.keep(self._given.folder, run.id, document)
+        return await self._replace(run, manifest)
+
+    async def _replace(self, run: Run, manifest: Manifest) -> Run:
+        """End a run, saved, and begin it anew by another manifest, which is kept already."""
+        fields = changes(run.manifest, self._kept.met(manifest))
+        changed = notice("run.changed", revision=manifest.revision, fields=fields)
+        await self._save(run)
+        await self._take_out(run)
+        await asyncio.to_thread(self._given.files.flush)  # its figures are read again
+        new = self._runs[run.id] = Run(self._kept.met(manifest), self._given, run.weight, changed)
+        await new.begin()
+        if self._group and not self._quitting.is_set():
+            self._start(new, self._group)
+        log.info("%s: %s", run.id, changed)
+        return new
+
+    async def _save(self, run: Run) -> None:
+        """Have it saved, and its compute process end."""
+        run.compute.leave()
+        if work := self._works.pop(run.id, None):
+            await work
+
+    async def _take_out(self, run: Run) -> None:
+        """Give up its place among peers, and what it has of the PC."""
+        await run.end()
+        self._given.network.leave(run.id)
+        self._given.quota.leave(run.files)
 
     async def leave(self, name: str, begins: Callable[[Run, Run], Awaitable[None]]) -> Run:
         """Train a run no more; what was trained is saved, and stays in the data folder.
@@ -158,13 +275,9 @@ class Runs:
             if not others:
                 raise RunError(notice("run.only_one", run=run.id))
             await begins(run, others[0])
-            run.compute.leave()
-            if work := self._works.pop(run.id, None):
-                await work
+            await self._save(run)
             del self._runs[run.id]
-            await run.end()
-            self._given.network.leave(run.id)
-            self._given.quota.leave(run.files)
+            await self._take_out(run)
             self._kept.leave(run.id)
         log.info("Left the run %s.", run.id)
         return run

@@ -18,8 +18,10 @@ from core.experts.directory import HostState
 from core.experts.grid import Coords, Grid
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
+from core.store.data_folder import MANIFEST_FILE
 from core.store.run_files import RunFiles
 from core.swarm.hosting import Hosting
+from core.swarm.manifest_exchange import ManifestExchange
 from core.swarm.members import Members
 from core.swarm.mirrors import Mirrors
 from core.swarm.outgoing_calls import OutgoingCalls
@@ -83,24 +85,30 @@ class Swarm:
         self._shards = ShardExchange(manifest, files, node, dht, mirrors, roles, compute.try_again)
         self._sharing = Recurring("data", self._share, self._share_again_s)
         compute.calls.listen(pipe.READING, self._read)
+        kept = files.folder / MANIFEST_FILE
+        self._manifests = ManifestExchange(manifest, kept, node, self._members) if manifest.organiser else None
+        self._renewing = Recurring("manifest", self._renew, lambda: TEND_S)
         self._trunk = TrunkFollower(self._copies, compute, trains)
         self._agreement = agreement_of(manifest, self._members, files.folder)
         if self._agreement:
             self._agreement.serve(compute.calls)
-        self.hosting = Hosting(
+        self.hosting = self._made_hosting(named, on_lan)
+        self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls)
+        self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
+        self._stack = contextlib.AsyncExitStack()
+
+    def _made_hosting(self, named: Callable[[], bool], on_lan: bool) -> Hosting:
+        return Hosting(
             self._members,
             self._copies,
-            compute.hosted,
-            compute,
-            room.most,
+            self._compute.hosted,
+            self._compute,
+            self._room.most,
             hosts=self._hosts,
             named=named,
             on_lan=on_lan,
             changed=self._announcing.wake.set,
         )
-        self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls)
-        self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
-        self._stack = contextlib.AsyncExitStack()
 
     async def __aenter__(self) -> "Swarm":
         """Begin to look for experts and to host some. What others may ask of the run, and what it is told of them, ends
@@ -120,12 +128,14 @@ class Swarm:
         self._announcing.start()
         self._exchanging.start()
         self._sharing.start()
+        self._renewing.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self._announcing.stop()
         await self._exchanging.stop()
         await self._sharing.stop()
+        await self._renewing.stop()
         await self._stack.aclose()
 
     # what the network tells
@@ -202,6 +212,11 @@ class Swarm:
         return self._agreement is not None and self._agreement.reached
 
     @property
+    def successor(self) -> Manifest | None:
+        """See `SwarmPlace.successor`."""
+        return self._manifests.successor if self._manifests else None
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
         return self.hosting.capacity if self._hosts else None
@@ -241,9 +256,11 @@ class Swarm:
     @property
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
-        recurring = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging, self._sharing
+        carried_out = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging
+        recurring = *carried_out, self._sharing, self._renewing
         agreeing = self._agreement.notes() if self._agreement else []
-        return [*self.directory.notes, *(note for one in recurring for note in one.notes), *agreeing]
+        waiting = self._manifests.notes if self._manifests else []
+        return [*self.directory.notes, *waiting, *(note for one in recurring for note in one.notes), *agreeing]
 
     # inside
 
@@ -255,6 +272,11 @@ class Swarm:
             self.directory.host_here(hosted)
             with contextlib.suppress(HearthError):  # the records expire by themselves as well
                 await self.directory.withdraw(gone)
+
+    async def _renew(self) -> None:
+        """Look whether the organiser has changed the run."""
+        if self._manifests and self._dht.contacts() and not self._frozen:
+            await self._manifests.tend()
 
     async def _exchange(self) -> None:
         """Get what compute needs and others have."""

@@ -4457,16 +4457,44 @@
       <translation>eine Zahl über {least} bis {most}</translation>
     </message>
     <message>
+      <source>manifest.allowed_bootstrap</source>
+      <translation>Peers, wie `hearth address` sie ausgibt: PEER@ADRESSE</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_list</source>
+      <translation>eine Liste von höchstens {most}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_more</source>
+      <translation>eine Zahl über {least}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_name</source>
+      <translation>ein Name aus höchstens 32 Kleinbuchstaben, Ziffern, - und _, der mit einem Buchstaben beginnt</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_needs</source>
+      <translation>eine Version von Hearth wie 0.2.0</translation>
+    </message>
+    <message>
       <source>manifest.allowed_number</source>
       <translation>eine Zahl von {least} bis {most}</translation>
     </message>
     <message>
       <source>manifest.allowed_or_null</source>
-      <translation>{what}, oder null</translation>
+      <translation>{what}, oder weggelassen</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_pattern</source>
+      <translation>ein Text, der zu {pattern} passt</translation>
     </message>
     <message>
       <source>manifest.allowed_servers</source>
       <translation>eine Liste von höchstens 64 Peers, jeder mit seinem Schlüssel aus 64 hexadezimalen Ziffern</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_sha256</source>
+      <translation>ein SHA-256 aus 64 hexadezimalen Ziffern</translation>
     </message>
     <message>
       <source>manifest.allowed_store</source>
@@ -4477,12 +4505,24 @@
       <translation>true oder false</translation>
     </message>
     <message>
+      <source>manifest.allowed_table</source>
+      <translation>eine Tabelle aus {known}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_text</source>
+      <translation>ein Text von {least} bis {most} Zeichen in einer Zeile</translation>
+    </message>
+    <message>
       <source>manifest.allowed_whole</source>
       <translation>eine ganze Zahl von {least} bis {most}</translation>
     </message>
     <message>
       <source>manifest.allowed_words</source>
       <translation>eines von: {known}</translation>
+    </message>
+    <message>
+      <source>manifest.at</source>
+      <translation>Zeile {line}, Spalte {column}: {what}</translation>
     </message>
     <message>
       <source>manifest.batch_too_large</source>
@@ -4501,6 +4541,34 @@
       <translation>ein {kind} braucht `layers`, ein `grid`, eine Art von `expert` und `k` ab 1.</translation>
     </message>
     <message>
+      <source>manifest.fails</source>
+      <translation>Die Suche nach Änderungen dieses Laufs ist {times:count}-mal nacheinander fehlgeschlagen: {error}.</translation>
+    </message>
+    <message>
+      <source>manifest.field_elsewhere</source>
+      <translation>`{field}` gehört in `{table}`: `{meant}` ist gemeint.</translation>
+    </message>
+    <message>
+      <source>manifest.field_meant</source>
+      <translation>`{field}` gibt es nicht: `{meant}` ist gemeint.</translation>
+    </message>
+    <message>
+      <source>manifest.field_missing</source>
+      <translation>`{field}` fehlt: {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.field_unknown</source>
+      <translation>`{field}` gibt es nicht, nur {known}.</translation>
+    </message>
+    <message>
+      <source>manifest.field_value</source>
+      <translation>`{field}` ist {value}; erlaubt ist {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.forged</source>
+      <translation>Die Unterschrift ist nicht die des Veranstalters {organiser}: Es wurde verändert, oder jemand anders hat es unterschrieben.</translation>
+    </message>
+    <message>
       <source>manifest.grid_too_large</source>
       <translation>sein Gitter hat {cells} Zellen je Schicht, und {most} sind das Höchste. Mach das Gitter kleiner.</translation>
     </message>
@@ -4510,7 +4578,7 @@
     </message>
     <message>
       <source>manifest.invalid</source>
-      <translation>Das Manifest {source} ist nicht zu gebrauchen: {why}. Dies ist Hearth {version}.</translation>
+      <translation>Das Manifest {source} ist nicht zu gebrauchen: {why:phrase}. Dies ist Hearth {version}.</translation>
     </message>
     <message>
       <source>manifest.k_too_large</source>
@@ -4541,20 +4609,56 @@
       <translation>dieses Hearth kennt keine Art von Modellen namens {name}, nur {known}.</translation>
     </message>
     <message>
+      <source>manifest.no_newer</source>
+      <translation>seine Revision ist {revision}, und {have} gilt. Erhöhe `revision`.</translation>
+    </message>
+    <message>
       <source>manifest.no_pictures</source>
-      <translation>Es sagt, was seine Bilder sind, aber seine Daten sind keine. Lass [pictures] weg.</translation>
+      <translation>es sagt, was seine Bilder sind, aber seine Daten sind keine. Lass [pictures] weg.</translation>
     </message>
     <message>
       <source>manifest.no_run</source>
       <translation>Es gibt keinen Lauf namens {run}. Bekannte Läufe: {known}; oder gib den Pfad eines Manifests an (.json).</translation>
     </message>
     <message>
+      <source>manifest.no_table</source>
+      <translation>Es muss eine Tabelle von Feldern sein.</translation>
+    </message>
+    <message>
       <source>manifest.no_task</source>
       <translation>dieses Hearth kennt keine Aufgabe namens {name}, nur {known}.</translation>
     </message>
     <message>
+      <source>manifest.not_finite</source>
+      <translation>{number} ist keine Zahl, die ein Manifest haben darf.</translation>
+    </message>
+    <message>
+      <source>manifest.not_replaced</source>
+      <translation>Das Manifest {path} bleibt, wie es ist: {why} Um einen anderen Lauf zu beginnen, lege diese Datei anderswohin oder nenne eine andere (--out).</translation>
+    </message>
+    <message>
+      <source>manifest.not_signed</source>
+      <translation>Es ist kein vollständiges unterschriebenes Manifest: {why}.</translation>
+    </message>
+    <message>
+      <source>manifest.not_utf8</source>
+      <translation>Das ist kein UTF-8. Speichere die Datei als UTF-8.</translation>
+    </message>
+    <message>
+      <source>manifest.organiser_unsigned</source>
+      <translation>`organiser` setzt `hearth run sign`. Nimm es heraus.</translation>
+    </message>
+    <message>
       <source>manifest.other_name</source>
       <translation>Das Manifest {run}.json nennt sich {name}.</translation>
+    </message>
+    <message>
+      <source>manifest.other_organiser</source>
+      <translation>es ist nicht vom Veranstalter von {run} unterschrieben, {organiser}.</translation>
+    </message>
+    <message>
+      <source>manifest.other_run</source>
+      <translation>es ist vom Lauf {found}, nicht von {run}: Name, Daten, Modell, Shards, Seed und Veranstalter eines Laufs bleiben.</translation>
     </message>
     <message>
       <source>manifest.other_sequence</source>
@@ -4562,7 +4666,11 @@
     </message>
     <message>
       <source>manifest.pictures_missing</source>
-      <translation>Seine Daten sind Bilder, und es sagt nicht, welche: [pictures] braucht width, height, channels und classes.</translation>
+      <translation>seine Daten sind Bilder, und es sagt nicht, welche: [pictures] braucht width, height, channels und classes.</translation>
+    </message>
+    <message>
+      <source>manifest.syntax</source>
+      <translation>{what}.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>
@@ -4606,7 +4714,7 @@
     </message>
     <message>
       <source>manifest.two_lists</source>
-      <translation>Es hat sowohl shards als auch eine shard_list. Lass eines davon weg.</translation>
+      <translation>es hat sowohl shards als auch eine shard_list. Lass eines davon weg.</translation>
     </message>
     <message>
       <source>manifest.unreadable</source>
@@ -5096,6 +5204,10 @@
       <translation>Eine Lizenz hat höchstens {most} Zeichen.</translation>
     </message>
     <message>
+      <source>run.bad_link</source>
+      <translation>Dieser Link führt zu keinem Lauf: {why}</translation>
+    </message>
+    <message>
       <source>run.bad_name</source>
       <translation>{name} ist kein Name für einen Lauf: er beginnt mit einem Kleinbuchstaben und hat höchstens 32 Kleinbuchstaben, Ziffern, - und _.</translation>
     </message>
@@ -5116,6 +5228,10 @@
       <translation>{name} ist ein Lauf, der mit Hearth kommt. Wähle einen anderen Namen.</translation>
     </message>
     <message>
+      <source>run.changed</source>
+      <translation>Der Veranstalter hat diesen Lauf geändert: Dieser PC richtet sich jetzt nach Revision {revision} seines Manifests. Geändert: {fields}.</translation>
+    </message>
+    <message>
       <source>run.choose_another</source>
       <translation>{why} Wähle in den Einstellungen einen Lauf; bis dahin trainiert dieser PC „{title}“.</translation>
     </message>
@@ -5132,8 +5248,52 @@
       <translation>Dieser PC nimmt am Lauf {run} schon teil.</translation>
     </message>
     <message>
+      <source>run.link_alone</source>
+      <translation>Dieser PC arbeitet allein, und ein Link führt zu anderen Peers: Starte seinen Worker mit --join oder --listen, oder erlaube andere Peers in den Einstellungen.</translation>
+    </message>
+    <message>
+      <source>run.link_long</source>
+      <translation>Er ist länger als {most} Zeichen.</translation>
+    </message>
+    <message>
+      <source>run.link_no_link</source>
+      <translation>Er muss mit {head} beginnen und darf nur Buchstaben, Ziffern und . _ ~ : / @ , % - enthalten. Kopiere den ganzen Link.</translation>
+    </message>
+    <message>
+      <source>run.link_nobody</source>
+      <translation>Kein Peer des Links gab das Manifest von {run}: {why} Bitte den Veranstalter um einen neuen Link.</translation>
+    </message>
+    <message>
+      <source>run.link_organiser</source>
+      <translation>Auf die Lauf-ID muss der Schlüssel des Veranstalters folgen, 64 hexadezimale Ziffern.</translation>
+    </message>
+    <message>
+      <source>run.link_peers</source>
+      <translation>Auf den Schlüssel des Veranstalters müssen 1 bis 4 Peers folgen, wie `hearth address` sie ausgibt. Vielleicht wurde er abgeschnitten.</translation>
+    </message>
+    <message>
+      <source>run.link_run_id</source>
+      <translation>Der erste Teil muss die ID eines Laufs sein, wie digits-2ac90b73.</translation>
+    </message>
+    <message>
+      <source>run.link_unsigned</source>
+      <translation>Niemand hat den Lauf {run} unterschrieben, und ein Link führt nur zu unterschriebenen. Unterschreibe sein Manifest (hearth run sign) und mache bei dem mit, was herauskommt.</translation>
+    </message>
+    <message>
+      <source>run.link_without_peers</source>
+      <translation>Niemand könnte bei {run} durch einen Link mitmachen: Dieser PC ist nicht zu erreichen, und das Manifest nennt keinen Peer in `bootstrap`.</translation>
+    </message>
+    <message>
       <source>run.name_of_several</source>
       <translation>Mehrere Läufe heißen {run}. Gib die ID eines davon an: {known}.</translation>
+    </message>
+    <message>
+      <source>run.needs_disk</source>
+      <translation>Der Lauf {run} braucht {needed:size} freien Platz auf der Festplatte, und es sind {has:size}.</translation>
+    </message>
+    <message>
+      <source>run.needs_memory</source>
+      <translation>Der Lauf {run} braucht einen PC mit {needed:size} Arbeitsspeicher, und dieser hat {has:size}.</translation>
     </message>
     <message>
       <source>run.none_here</source>
@@ -5162,6 +5322,14 @@
     <message>
       <source>run.stuck</source>
       <translation>Seit einer Weile hat kein Host mancher Experten dieses Laufs geantwortet: Vielleicht ist er eingefroren, im Ruhezustand oder vom Netz getrennt.</translation>
+    </message>
+    <message>
+      <source>run.successor</source>
+      <translation>Der Veranstalter hat diesen Lauf geändert: Ab dem nächsten Start seines Rechenprozesses, binnen einer Stunde, richtet sich dieser PC nach Revision {revision} seines Manifests. Was sich ändert: {fields}.</translation>
+    </message>
+    <message>
+      <source>run.successor_unusable</source>
+      <translation>Der Veranstalter hat diesen Lauf geändert, und dieses Hearth kann das neue Manifest nicht verwenden: {why}</translation>
     </message>
     <message>
       <source>run.through_peers</source>

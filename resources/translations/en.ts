@@ -1620,16 +1620,44 @@
       <translation>a number above {least}, up to {most}</translation>
     </message>
     <message>
+      <source>manifest.allowed_bootstrap</source>
+      <translation>peers as `hearth address` prints them: PEER@ADDRESS</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_list</source>
+      <translation>a list of at most {most}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_more</source>
+      <translation>a number above {least}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_name</source>
+      <translation>a name of at most 32 lower-case letters, digits, - and _ that begins with a letter</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_needs</source>
+      <translation>a version of Hearth such as 0.2.0</translation>
+    </message>
+    <message>
       <source>manifest.allowed_number</source>
       <translation>a number from {least} to {most}</translation>
     </message>
     <message>
       <source>manifest.allowed_or_null</source>
-      <translation>{what}, or null</translation>
+      <translation>{what}, or left out</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_pattern</source>
+      <translation>a text that fits {pattern}</translation>
     </message>
     <message>
       <source>manifest.allowed_servers</source>
       <translation>a list of at most 64 peers, each by its key of 64 hexadecimal digits</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_sha256</source>
+      <translation>a SHA-256 of 64 hexadecimal digits</translation>
     </message>
     <message>
       <source>manifest.allowed_store</source>
@@ -1640,12 +1668,24 @@
       <translation>true or false</translation>
     </message>
     <message>
+      <source>manifest.allowed_table</source>
+      <translation>a table of {known}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_text</source>
+      <translation>a text of {least} to {most} characters in one line</translation>
+    </message>
+    <message>
       <source>manifest.allowed_whole</source>
       <translation>a whole number from {least} to {most}</translation>
     </message>
     <message>
       <source>manifest.allowed_words</source>
       <translation>one of: {known}</translation>
+    </message>
+    <message>
+      <source>manifest.at</source>
+      <translation>line {line}, column {column}: {what}</translation>
     </message>
     <message>
       <source>manifest.batch_too_large</source>
@@ -1664,6 +1704,34 @@
       <translation>a {kind} needs `layers`, a `grid`, a kind of `expert`, and `k` from 1.</translation>
     </message>
     <message>
+      <source>manifest.fails</source>
+      <translation>The look for changes of this run failed {times:count} times in a row: {error}.</translation>
+    </message>
+    <message>
+      <source>manifest.field_elsewhere</source>
+      <translation>`{field}` belongs into `{table}`: write `{meant}`.</translation>
+    </message>
+    <message>
+      <source>manifest.field_meant</source>
+      <translation>there is no `{field}`: write `{meant}`.</translation>
+    </message>
+    <message>
+      <source>manifest.field_missing</source>
+      <translation>`{field}` is missing: {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.field_unknown</source>
+      <translation>there is no `{field}`, only {known}.</translation>
+    </message>
+    <message>
+      <source>manifest.field_value</source>
+      <translation>`{field}` is {value}; it must be {allowed}.</translation>
+    </message>
+    <message>
+      <source>manifest.forged</source>
+      <translation>its signature is not that of its organiser {organiser}: it was changed, or somebody else signed it.</translation>
+    </message>
+    <message>
       <source>manifest.grid_too_large</source>
       <translation>its grid has {cells} cells a layer, and {most} are the most. Make the grid smaller.</translation>
     </message>
@@ -1673,7 +1741,7 @@
     </message>
     <message>
       <source>manifest.invalid</source>
-      <translation>The manifest {source} cannot be used: {why}. This is Hearth {version}.</translation>
+      <translation>The manifest {source} cannot be used: {why:phrase}. This is Hearth {version}.</translation>
     </message>
     <message>
       <source>manifest.k_too_large</source>
@@ -1704,20 +1772,56 @@
       <translation>this Hearth has no kind of model named {name}, only {known}.</translation>
     </message>
     <message>
+      <source>manifest.no_newer</source>
+      <translation>its revision is {revision}, and {have} holds. Raise `revision`.</translation>
+    </message>
+    <message>
       <source>manifest.no_pictures</source>
-      <translation>It says what its pictures are, but its data are none. Leave [pictures] out.</translation>
+      <translation>it says what its pictures are, but its data are none. Leave [pictures] out.</translation>
     </message>
     <message>
       <source>manifest.no_run</source>
       <translation>There is no run named {run}. Known runs: {known}; or give a manifest's path (.json).</translation>
     </message>
     <message>
+      <source>manifest.no_table</source>
+      <translation>it must be a table of fields.</translation>
+    </message>
+    <message>
       <source>manifest.no_task</source>
       <translation>this Hearth has no task named {name}, only {known}.</translation>
     </message>
     <message>
+      <source>manifest.not_finite</source>
+      <translation>{number} is no number that a manifest may have.</translation>
+    </message>
+    <message>
+      <source>manifest.not_replaced</source>
+      <translation>The manifest {path} stays as it is: {why} To begin another run, move that file away or name another one (--out).</translation>
+    </message>
+    <message>
+      <source>manifest.not_signed</source>
+      <translation>it is not a whole signed manifest: {why}.</translation>
+    </message>
+    <message>
+      <source>manifest.not_utf8</source>
+      <translation>this is not UTF-8. Save the file as UTF-8.</translation>
+    </message>
+    <message>
+      <source>manifest.organiser_unsigned</source>
+      <translation>`organiser` is set by `hearth run sign`. Take it out.</translation>
+    </message>
+    <message>
       <source>manifest.other_name</source>
       <translation>The manifest {run}.json calls itself {name}.</translation>
+    </message>
+    <message>
+      <source>manifest.other_organiser</source>
+      <translation>it is not signed by the organiser of {run}, {organiser}.</translation>
+    </message>
+    <message>
+      <source>manifest.other_run</source>
+      <translation>it is of the run {found}, not of {run}: name, data, model, shards, seed and organiser of a run stay.</translation>
     </message>
     <message>
       <source>manifest.other_sequence</source>
@@ -1725,7 +1829,11 @@
     </message>
     <message>
       <source>manifest.pictures_missing</source>
-      <translation>Its data are pictures, and it does not say what they are: [pictures] needs width, height, channels and classes.</translation>
+      <translation>its data are pictures, and it does not say what they are: [pictures] needs width, height, channels and classes.</translation>
+    </message>
+    <message>
+      <source>manifest.syntax</source>
+      <translation>{what}.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>
@@ -1769,7 +1877,7 @@
     </message>
     <message>
       <source>manifest.two_lists</source>
-      <translation>It has both shards and a shard_list. Leave one of them out.</translation>
+      <translation>it has both shards and a shard_list. Leave one of them out.</translation>
     </message>
     <message>
       <source>manifest.unreadable</source>
@@ -2259,6 +2367,10 @@
       <translation>A licence has at most {most} characters.</translation>
     </message>
     <message>
+      <source>run.bad_link</source>
+      <translation>This link leads to no run: {why}</translation>
+    </message>
+    <message>
       <source>run.bad_name</source>
       <translation>{name} is no name for a run: it begins with a small letter, and has at most 32 small letters, digits, - and _.</translation>
     </message>
@@ -2279,6 +2391,10 @@
       <translation>{name} is a run that comes with Hearth. Choose another name.</translation>
     </message>
     <message>
+      <source>run.changed</source>
+      <translation>The organiser has changed this run: this PC goes by revision {revision} of its manifest now. What has changed: {fields}.</translation>
+    </message>
+    <message>
       <source>run.choose_another</source>
       <translation>{why} Choose a run in Settings; until then this PC trains “{title}”.</translation>
     </message>
@@ -2295,8 +2411,52 @@
       <translation>This PC has joined the run {run} already.</translation>
     </message>
     <message>
+      <source>run.link_alone</source>
+      <translation>This PC works alone, and a link leads to other peers: start its worker with --join or --listen, or allow other peers in Settings.</translation>
+    </message>
+    <message>
+      <source>run.link_long</source>
+      <translation>it is longer than {most} characters.</translation>
+    </message>
+    <message>
+      <source>run.link_no_link</source>
+      <translation>it must begin with {head} and hold only letters, digits and . _ ~ : / @ , % -. Copy the whole link.</translation>
+    </message>
+    <message>
+      <source>run.link_nobody</source>
+      <translation>No peer of the link gave the manifest of {run}: {why} Ask the organiser for a new link.</translation>
+    </message>
+    <message>
+      <source>run.link_organiser</source>
+      <translation>after the run's id must come the organiser's key, 64 hexadecimal digits.</translation>
+    </message>
+    <message>
+      <source>run.link_peers</source>
+      <translation>after the organiser's key must come 1 to 4 peers as `hearth address` prints them. It may have been cut off.</translation>
+    </message>
+    <message>
+      <source>run.link_run_id</source>
+      <translation>the first part must be the id of a run, such as digits-2ac90b73.</translation>
+    </message>
+    <message>
+      <source>run.link_unsigned</source>
+      <translation>Nobody has signed the run {run}, and a link leads only to signed ones. Sign its manifest (hearth run sign) and join what comes out.</translation>
+    </message>
+    <message>
+      <source>run.link_without_peers</source>
+      <translation>Nobody could join {run} by a link: this PC cannot be dialled, and its manifest names no peer in `bootstrap`.</translation>
+    </message>
+    <message>
       <source>run.name_of_several</source>
       <translation>Several runs are called {run}. Give the run id of one: {known}.</translation>
+    </message>
+    <message>
+      <source>run.needs_disk</source>
+      <translation>The run {run} needs {needed:size} free on the disk, and there are {has:size}.</translation>
+    </message>
+    <message>
+      <source>run.needs_memory</source>
+      <translation>The run {run} needs a PC with {needed:size} of memory, and this one has {has:size}.</translation>
     </message>
     <message>
       <source>run.none_here</source>
@@ -2325,6 +2485,14 @@
     <message>
       <source>run.stuck</source>
       <translation>No host of some of this run's experts has answered for a while: it may be frozen, asleep or cut off.</translation>
+    </message>
+    <message>
+      <source>run.successor</source>
+      <translation>The organiser has changed this run: from the next start of its compute process on, within an hour, this PC goes by revision {revision} of its manifest. What changes: {fields}.</translation>
+    </message>
+    <message>
+      <source>run.successor_unusable</source>
+      <translation>The organiser has changed this run, and this Hearth cannot use the new manifest: {why}</translation>
     </message>
     <message>
       <source>run.through_peers</source>

@@ -67,7 +67,7 @@ def _returns(wanted: int, joined: list[str]) -> tuple[list[Return], list[Yield],
         folder, seen = Path(name), []
         with yielding_worker(folder) as running:
             for run in joined:
-                hearth(folder, "run", "join", run).check_returncode()
+                hearth(folder, "run", "join", run, "--yes").check_returncode()
             for back in returns(running, User(seed=1), wanted, WAIT_S, 1 + len(joined)):
                 seen.append(back)
                 progress(

@@ -63,7 +63,7 @@ def test_the_limit_of_memory_holds_for_both_and_the_heavier_run_keeps_more(tmp_p
     folder.mkdir()
     (folder / "settings.json").write_text(json.dumps({"version": 2, **few}))
     with worker(folder, "--run", large(tmp_path, "heavy")) as running:
-        assert hearth(folder, "run", "join", large(tmp_path, "light")).returncode == 0
+        assert hearth(folder, "run", "join", large(tmp_path, "light"), "--yes").returncode == 0
         assert hearth(folder, "run", "weight", "heavy", "3").returncode == 0
 
         def experts() -> list[int]:

@@ -190,7 +190,7 @@ def test_two_runs_keep_to_the_space_together(tmp_path: Path, run: str) -> None:
     other.write_bytes(Path(run).read_bytes().replace(b'"wide"', b'"broad"'))
     ids = [manifest.load(str(path)).run_id for path in (run, other)]
     with worker(folder, "--run", run, program=PROGRAM) as running, watched(folder) as watch:
-        assert hearth(folder, "run", "join", str(other)).returncode == 0
+        assert hearth(folder, "run", "join", str(other), "--yes").returncode == 0
 
         def states() -> list[list[PartFile]]:
             """Those of each run."""
@@ -224,7 +224,7 @@ def test_a_run_that_has_no_room_waits_and_the_other_goes_on(tmp_path: Path, run:
         wait_until(lambda: len({part.split(".")[1] for part in versions(folder)}) == 2, "a first state in each layer")
         process = running.compute()
         assert (
-            hearth(folder, "run", "join", str(other)).returncode == 0
+            hearth(folder, "run", "join", str(other), "--yes").returncode == 0
         )  # an expert of each layer takes more than is left
         running.until(lambda status: [one.waits is None for one in status.runs] == [True, False], "one that waits")
         status = running.until(lambda status: status.runs[1].phase == "absent", "the end of its process")

@@ -37,7 +37,7 @@ SMALL = [
     str(logs.FILE),
     ADDRESS_FILE,
     f"runs/{DIGITS}/{progress.FILE}",
-    f"runs/{DIGITS}/{joined_runs.MANIFEST_FILE}",
+    f"runs/{DIGITS}/{data_folder.MANIFEST_FILE}",
     f"runs/{DIGITS}/{benchmark.FILE}",
     benchmark.FILE,
 ]

@@ -151,7 +151,7 @@ def train_two(running: RunningWorker, path: str) -> str:
     """Wait until a PC trains the digits and the text of a manifest, which it joins first if need be; the text's id."""
     text = manifest.load(path).run_id
     if text not in runs(running):
-        joined = hearth(running.folder, "run", "join", path)
+        joined = hearth(running.folder, "run", "join", path, "--yes")
         assert joined.returncode == 0, joined.stderr
     wait_until(lambda: len(computes(running)) == 2 and are_training(running), "two processes that train")
     return text
@@ -223,11 +223,11 @@ def test_what_was_joined_stays_so_beside_a_run_for_once(tmp_path: Path) -> None:
     start_paused(tmp_path / "data")  # nothing need be computed
     text = manifest.load(small_text(tmp_path, 32)).run_id
     with worker(tmp_path / "data") as running:
-        assert hearth(running.folder, "run", "join", str(tmp_path / "text-32.json")).returncode == 0
+        assert hearth(running.folder, "run", "join", str(tmp_path / "text-32.json"), "--yes").returncode == 0
         assert hearth(running.folder, "run", "weight", text, "2").returncode == 0
     other = small_text(tmp_path, 48)
     with worker(tmp_path / "data", "--run", small_text(tmp_path, 64)) as once:
-        assert hearth(once.folder, "run", "join", other).returncode == 0
+        assert hearth(once.folder, "run", "join", other, "--yes").returncode == 0
         assert hearth(once.folder, "run", "weight", once.status().run_id, "5").returncode == 0
     with worker(tmp_path / "data") as again:
         weights = {run.id: run.weight for run in again.status().runs}
@@ -267,7 +267,7 @@ def test_a_full_disk_costs_neither_run_anything(two_runs: tuple[RunningWorker, s
 def test_a_pc_joins_and_leaves_runs_and_gives_both_back_at_once(tmp_path: Path) -> None:
     text = manifest.load(small_text(tmp_path, 32)).run_id
     with worker(tmp_path / "data") as running:
-        joined = hearth(running.folder, "run", "join", str(tmp_path / "text-32.json"))
+        joined = hearth(running.folder, "run", "join", str(tmp_path / "text-32.json"), "--yes")
         assert joined.returncode == 0 and text in joined.stdout, joined.stderr
         assert hearth(running.folder, "run", "weight", "digits", "3").returncode == 0
         wait_until(lambda: len(computes(running)) == 2 and are_training(running), "two processes that train")
@@ -299,7 +299,7 @@ def test_a_pc_joins_and_leaves_runs_and_gives_both_back_at_once(tmp_path: Path) 
         assert hearth(running.folder, "run", "leave", text).returncode == 0
         wait_until(lambda: len(computes(running)) == 1 and set(runs(running)) == {DIGITS}, "one run")
         assert [*running.folder.glob(f"runs/{text}/checkpoints/checkpoint-*.json")], "what was trained is kept"
-        assert hearth(running.folder, "run", "join", str(tmp_path / "text-32.json")).returncode == 0
+        assert hearth(running.folder, "run", "join", str(tmp_path / "text-32.json"), "--yes").returncode == 0
         (tmp_path / "text-32.json").unlink()
     start_paused(tmp_path / "data")  # what it has to tell is on the disk
     with worker(tmp_path / "data") as again:

@@ -10,14 +10,15 @@ from core.contracts.errors import RunError
 from core.contracts.notices import Notice, notice
 from core.experts.grid import Grid
 from core.net.addresses import address_text
-from core.store.data_folder import RUNS
+from core.store.data_folder import MANIFEST_FILE, RUNS
 from core.store.small_files import Files
 from core.swarm.state_room import StateRoom
-from core.worker.joined_runs import MANIFEST_FILE, MOST, Kept, keep_manifest, manifests_of
+from core.worker.joined_runs import MOST, Kept, keep, manifests_of, newest, setting_of
 from core.worker.network import Network
 from core.worker.places import NetworkOptions
 from tests.dht_peers import until
 from tests.disks import run_files, supervisor
+from tests.unit.test_signed_manifest import decoded, signed
 
 
 def test_no_more_runs_are_kept_than_are_read_again(tmp_path: Path) -> None:
@@ -36,13 +37,40 @@ def test_no_more_runs_are_kept_than_are_read_again(tmp_path: Path) -> None:
 
 def test_a_manifest_in_the_folder_of_another_run_is_left_out_and_told(tmp_path: Path) -> None:
     digits = manifests.load("digits")
-    keep_manifest(tmp_path, digits)
+    keep(tmp_path, digits.run_id, manifests.read("digits")[1])
     (tmp_path / RUNS / "text-1").mkdir()
     written = tmp_path / RUNS / digits.run_id / MANIFEST_FILE
     (tmp_path / RUNS / "text-1" / MANIFEST_FILE).write_bytes(written.read_bytes())
     notes: list[Notice] = []
     assert manifests_of(tmp_path, {"text-1": 1, digits.run_id: 2}, notes) == [(digits, 2)]
     assert notes == [notice("run.other_manifest", run="text-1", found=digits.run_id)]
+
+
+def test_of_a_signed_run_the_newest_manifest_holds_wherever_it_came_from(tmp_path: Path) -> None:
+    first, second = signed(), signed(title="Digits", revision=2)
+    kept = tmp_path / RUNS / decoded(first).run_id / MANIFEST_FILE
+
+    def held(document: bytes) -> str:
+        return newest(tmp_path, decoded(document), document).title
+
+    assert held(first) == "Handwritten digits" and kept.read_bytes() == first
+    assert held(second) == "Digits" and held(first) == "Digits" and kept.read_bytes() == second
+    assert held(signed(title="Said otherwise", revision=2)) == "Digits"
+    kept.write_bytes(second[:-9])
+    assert held(first) == "Handwritten digits" and kept.read_bytes() == first
+    assert newest(tmp_path, manifests.load("digits"), b"") == manifests.load("digits")
+    assert setting_of(tmp_path, decoded(first)) == str(kept) and kept.read_bytes() == first
+
+
+def test_the_peers_of_a_link_are_known_at_the_next_start(tmp_path: Path) -> None:
+    peer, files = "ab" * 32 + "@127.0.0.1:4401", Files(tmp_path)
+    run = decoded(signed())
+    Kept(files, None).join(run.run_id, 2, (peer,))
+    files.flush()
+    again = Kept(Files(tmp_path), None)
+    again.weigh(run.run_id, 3)
+    assert again.met(run).bootstrap == (peer,) and again.weights == {run.run_id: 3}
+    assert again.met(manifests.load("digits")).bootstrap == ()
 
 
 async def test_a_run_that_is_joined_later_is_met_through_the_peers_that_it_names(tmp_path: Path) -> None:

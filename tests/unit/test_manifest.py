@@ -95,7 +95,7 @@ def test_what_must_be_understood_says_which_hearth_is_needed() -> None:
     newer = changed("digits", needs="7.2.0", data="dreams", model={"shape": "sphere"})
     with pytest.raises(ManifestError, match=r"The manifest new cannot be used: it needs Hearth 7\.2\.0 or newer"):
         manifest.decode(newer, "new")
-    with pytest.raises(ManifestError, match=r"unknown field `tokenizer`.*This is Hearth 0\."):
+    with pytest.raises(ManifestError, match=r"there is no `model.tokenizer`.*This is Hearth 0\."):
         manifest.decode(changed("digits", "model", tokenizer="x"), "new")
     with pytest.raises(ManifestError, match="needs"):
         manifest.decode(changed("digits", needs="the newest"), "new")

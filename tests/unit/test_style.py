@@ -34,6 +34,7 @@ LATER_IMPORTS = {
     "core/commands/running.py": 4,
     "core/worker/opening.py": 1,
     "app/__main__.py": 1,
+    "core/contracts/signed.py": 2,
     "core/net/heap.py": 1,
     # Data that few runs need.
     "core/contracts/notices.py": 2,

@@ -169,6 +169,6 @@ def test_whatever_an_author_writes_wrong_in_trunk_is_told_in_words() -> None:
             assert f"`{field.name}` of its `trunk` is {msgspec.json.encode(value).decode()}; it must be " in said
             if field.required:
                 assert f"needs `{field.name}`: " in told({"strategy": strategy})
-    assert told({"strategy": "vc_asgd", "accuracy": 0}).endswith("it must be a number above 0, up to 1, or null.")
+    assert told({"strategy": "vc_asgd", "accuracy": 0}).endswith("it must be a number above 0, up to 1, or left out.")
     assert told({"strategy": "diloco", "fragments": 65}).endswith("it must be a whole number from 1 to 64.")
     assert len(told({"strategy": "diloco", "wire": "x" * 10_000})) < 300

@@ -1,0 +1,103 @@
+"""`hearth run check` and `sign`: an organiser's manifest; and what it tells those who are to join."""
+
+import argparse
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.commands import common
+from core.contracts import manifest as manifests
+from core.contracts.errors import ManifestError
+from core.contracts.manifest import Manifest
+from core.contracts.notices import Notice, notice
+from core.contracts.run_details import RunDetails
+from core.contracts.signed import CONTEXT, enveloped
+from core.contracts.succession import check_successor, of_organiser
+from core.contracts.words import counted, size
+from core.identity import Identity, peer_text
+from core.store.data_folder import data_folder
+from core.store.settings_file import write_atomically
+
+WIDTH = 100
+"""Columns of a description."""
+SIGNED = ".signed.json"
+
+
+def check(options: argparse.Namespace) -> int:
+    """Say all that is wrong with a manifest, or that nothing is."""
+    path = common.named_run(options)
+    manifest, wrong = manifests.check(Path(path))
+    if manifest is None:
+        return _refuse(path, wrong)
+    print(f"{path} is right. {_signature(manifest)}")
+    return 0
+
+
+def sign(options: argparse.Namespace) -> int:
+    """Write the signed form of a manifest, unless one of another run, or one that holds against it, is there."""
+    path = Path(common.named_run(options))
+    manifest, wrong = manifests.check(path)
+    if manifest is None:
+        return _refuse(str(path), wrong)
+    identity = Identity.load_or_create(data_folder(options.data_dir))
+    signed = of_organiser(manifest, peer_text(identity.peer))
+    out: Path = options.out or path.with_name(path.name.removesuffix(SIGNED).removesuffix(path.suffix) + SIGNED)
+    if out.exists() and (before := manifests.load(str(out))) != signed:
+        try:
+            check_successor(before, signed)
+        except ManifestError as error:
+            raise ManifestError(notice("manifest.not_replaced", path=str(out), why=error.notice)) from error
+    content = signed.canonical
+    write_atomically(out, enveloped(content, identity.sign(CONTEXT + content)))
+    print(f"{out}: the run {signed.run_id}, revision {signed.revision}, signed by {signed.organiser}.")
+    return 0
+
+
+def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
+    """The lines that tell what a run is.
+
+    Args:
+        run: the run.
+        everything: with what matters to no newcomer.
+    """
+    manifest = run.manifest
+    yield f"{manifest.title} ({run.id}), revision {manifest.revision}"
+    yield _signature(manifest)
+    yield from textwrap.wrap(manifest.description, WIDTH)
+    licence = manifest.licence
+    parts = f", {size(run.data_bytes)} in {counted(run.shards, 'part')}" if run.shards else ""
+    yield f"Data      {manifest.data}{parts}; licence: {licence.data if licence else 'not told'}"
+    experts = f", {counted(run.experts, 'expert')}" if run.experts else ""
+    yield (
+        f"Learns    a model of the kind {manifest.model.kind}, {run.numbers:,} numbers{experts}; "
+        f"licence: {licence.model if licence else 'not told'}"
+    )
+    yield f"Needs     {_needs(manifest)}"
+    if run.next_revision is not None:
+        changed = ", ".join(run.changed)
+        yield f"Next      revision {run.next_revision} when compute starts next, within an hour; changes {changed}"
+    if everything:
+        for name, table in (("Model", manifest.model), ("Training", manifest.training), ("Trunk", manifest.trunk)):
+            yield f"{name:<10}{common.in_one_line(table)}"
+        yield f"Bootstrap {', '.join(manifest.bootstrap) or 'none'}"
+
+
+def _needs(manifest: Manifest) -> str:
+    told = [
+        f"Hearth {manifest.needs}" if manifest.needs else "",
+        f"{size(manifest.needs_memory_mb << 20)} of memory" if manifest.needs_memory_mb else "",
+        f"{size(manifest.needs_disk_mb << 20)} free on the disk" if manifest.needs_disk_mb else "",
+    ]
+    return ", ".join(filter(None, told)) or "nothing that it tells"
+
+
+def _signature(manifest: Manifest) -> str:
+    if manifest.organiser is None:
+        return "Nobody has signed it."
+    return f"Signed by {manifest.organiser}."
+
+
+def _refuse(path: str, wrong: list[Notice]) -> int:
+    for one in wrong:
+        print(f"{path}: {one}")
+    return ManifestError.exit_code

@@ -1,0 +1,46 @@
+"""What people are shown of a run before they join it, and of one that they have joined."""
+
+import math
+
+import msgspec
+
+from core.contracts.kinds import EXPERTS, MODELS
+from core.contracts.manifest import Manifest
+
+
+class RunDetails(msgspec.Struct, frozen=True):
+    """A run, and what its sizes come to."""
+
+    id: str
+    manifest: Manifest
+    """Without its list of shards, which may be long."""
+    shards: int
+    data_bytes: int
+    """Of all shards; 0: the data come with Hearth."""
+    experts: int
+    numbers: int
+    """That are trained, of the trunk and all experts."""
+    joined: bool = False
+    """Whether this PC trains it."""
+    next_revision: int | None = None
+    """Of a newer manifest that is here, and holds when compute starts next."""
+    changed: tuple[str, ...] = ()
+    """What that one changes."""
+
+
+def details_of(manifest: Manifest) -> RunDetails:
+    """What there is to be shown of a manifest.
+
+    Args:
+        manifest: the run's.
+    """
+    model, experts = manifest.model, manifest.model.layers * math.prod(manifest.model.grid)
+    expert = EXPERTS[model.expert].numbers(model) if model.expert else 0
+    return RunDetails(
+        manifest.run_id,
+        msgspec.structs.replace(manifest, shards=()),
+        len(manifest.shards),
+        sum(shard.size for shard in manifest.shards),
+        experts,
+        MODELS[model.kind].numbers(model, manifest.ends) + experts * expert,
+    )
