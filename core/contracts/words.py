@@ -62,6 +62,19 @@ def traffic(amount: float, number: Number = rounded) -> str:
     return f"{number(mb, 1)} MB" if mb < 1000 else f"{number(mb / 1000, 1)} GB"
 
 
+def operations(flops: float, number: Number = rounded) -> str:
+    """3.2 GFLOP, 1.75 TFLOP: floating-point operations, by thousands of thousands.
+
+    Args:
+        flops: how many.
+        number: writes the figure.
+    """
+    for unit, size in (("EFLOP", 1e18), ("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9)):
+        if flops >= size:
+            return f"{number(flops / size, 2 if flops < 10 * size else 1)} {unit}"
+    return f"{number(flops / 1e6, 1)} MFLOP"
+
+
 def electricity(kwh: float, number: Number = rounded) -> str:
     """4.2 Wh, 0.41 kWh.
 

@@ -5,6 +5,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from core.community.credit_book import CreditBook
 from core.contracts import pipe
 from core.contracts.errors import HearthError
 from core.contracts.files import TRUNK
@@ -16,9 +17,11 @@ from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
 from core.experts.grid import Coords, Grid
+from core.identity import parse_peer
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
 from core.store.run_files import RunFiles
+from core.swarm.credit_exchange import CreditExchange
 from core.swarm.hosting import Hosting
 from core.swarm.members import Members
 from core.swarm.mirrors import Mirrors
@@ -56,6 +59,7 @@ class Swarm:
         *,
         named: Callable[[], bool],
         on_lan: bool,
+        book: CreditBook,
     ) -> None:
         """Compose what the run needs of the network; nothing is begun.
 
@@ -70,6 +74,7 @@ class Swarm:
             mirrors: fetches data from web servers.
             named: whether peers are known by name, and not just looked for in the local network.
             on_lan: whether they are looked for there.
+            book: of credit.
         """
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._dht, self._compute, self._room = dht, compute, room
@@ -98,6 +103,8 @@ class Swarm:
             on_lan=on_lan,
             changed=self._announcing.wake.set,
         )
+        seen = self._agreement.seen if self._agreement else dict[bytes, int]
+        self._credit = CreditExchange(manifest.run_id, node, book, compute.calls, seen)
         self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls)
         self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._stack = contextlib.AsyncExitStack()
@@ -116,6 +123,7 @@ class Swarm:
             await stack.enter_async_context(self.hosting)
             if self._agreement:
                 await stack.enter_async_context(self._agreement)
+            await stack.enter_async_context(self._credit)
             self._stack = stack.pop_all()
         self._announcing.start()
         self._exchanging.start()
@@ -241,9 +249,21 @@ class Swarm:
     @property
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
-        recurring = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging, self._sharing
+        recurring = (
+            self.hosting.planning,
+            self._copies.caring,
+            self._announcing,
+            self._exchanging,
+            self._sharing,
+            self._credit.signing,
+        )
         agreeing = self._agreement.notes() if self._agreement else []
         return [*self.directory.notes, *(note for one in recurring for note in one.notes), *agreeing]
+
+    async def collect(self, known: Mapping[bytes, set[int]]) -> list[str]:
+        """Ask all peers of the run for the credit that they show. See `CreditExchange.collect`."""
+        others = {parse_peer(peer) for peer in self._members.known} | {*self._node.pool.links}
+        return await self._credit.collect(sorted(others - {self._node.peer}), known)
 
     # inside
 
