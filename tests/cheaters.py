@@ -4,6 +4,7 @@ Every honest peer trains and hosts; its work for each trainer depends on how nea
 the organiser's. Cheaters do what `CHEATS` says. Answers how much credit each got, as a share of an honest peer's.
 """
 
+import functools
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -19,7 +20,7 @@ from core.identity import Identity
 RUN = manifest.load("digits")
 RULES = rules_of(RUN)
 TODAY = day_of(1_795_262_400.0)
-PEOPLE, CHEATERS = 27, 3
+PEOPLE, CHEATERS = 45, 5
 """A tenth of all cheat."""
 AUDITED = 0.98
 SEEING = 8
@@ -32,8 +33,8 @@ class Week:
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
-        self.honest = [Identity.generate() for _ in range(PEOPLE)]
-        self.cheats = [Identity.generate() for _ in range(CHEATERS)]
+        people = _people()
+        self.honest, self.cheats = people[:PEOPLE], people[PEOPLE:]
         self.organiser = self.honest[0]
         self.samples = {peer.peer: self.dice.randint(50_000, 500_000) for peer in self.honest}
         self.work: dict[tuple[bytes, bytes], int] = {}
@@ -68,7 +69,8 @@ class Week:
         people: dict[bytes, Identity] = {peer.peer: peer for peer in (*self.honest, *self.cheats)}
         entries: dict[bytes, list[Entry]] = defaultdict(list)
         for (trainer, host), work in self.work.items():
-            days, audited = _days(work), _days(int(AUDITED * work))
+            days = _days(work)
+            audited = tuple(int(AUDITED * one) for one in days)
             sheet = Sheet(RUN.run_id, trainer, host, week_of(TODAY), days, audited)
             entries[host].append(Entry(trainer, days, audited, signing.sign(people[trainer], sheet).signature))
         shown = []
@@ -86,6 +88,11 @@ class Week:
             records += records_of(bundle)
             sights += sights_of(bundle)
         return shares(records, sights, RULES.work, {self.organiser.peer}, {})
+
+
+@functools.cache
+def _people() -> list[Identity]:
+    return [Identity.generate() for _ in range(PEOPLE + CHEATERS)]
 
 
 def _days(work: int) -> tuple[int, ...]:
@@ -153,6 +160,15 @@ def collude_and_train(week: Week) -> None:
                 week.work[cheat.peer, friend.peer] = done[friend.peer] // (CHEATERS - 1)
 
 
+def redirect(week: Week) -> None:
+    """A tenth that trains for real, through honest peers' experts, signs all of that for each other; none hosts."""
+    for cheat in week.cheats:
+        week.trains_for_real(cheat)
+        for friend in week.cheats:
+            if friend is not cheat:
+                week.work[cheat.peer, friend.peer] = RULES.work * week.samples[cheat.peer] // (CHEATERS - 1)
+
+
 def _host_a_little(week: Week) -> None:
     share = {cheat.peer: 0.02 for cheat in week.cheats}
     for trainer in week.honest:
@@ -169,6 +185,7 @@ CHEATS: dict[str, Callable[[Week], None]] = {
         be_offline,
         collude,
         collude_and_train,
+        redirect,
     )
 }
 
