@@ -69,10 +69,10 @@ def operations(flops: float, number: Number = rounded) -> str:
         flops: how many.
         number: writes the figure.
     """
-    for unit, size in (("EFLOP", 1e18), ("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9)):
-        if flops >= size:
-            return f"{number(flops / size, 2 if flops < 10 * size else 1)} {unit}"
-    return f"{number(flops / 1e6, 1)} MFLOP"
+    units = (("EFLOP", 1e18), ("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6))
+    unit, size = next((one for one in units if flops >= one[1]), units[-1])
+    amount = flops / size
+    return f"{number(amount, 0 if not amount or amount >= 100 else 1 if amount >= 10 else 2)} {unit}"
 
 
 def electricity(kwh: float, number: Number = rounded) -> str:

@@ -390,8 +390,18 @@
 {ever} insgesamt</translation>
     </message>
     <message>
+      <source>{ever} ever
+{pending} pending</source>
+      <translation>{ever} insgesamt
+{pending} offen</translation>
+    </message>
+    <message>
       <source>about {amount}</source>
       <translation>etwa {amount}</translation>
+    </message>
+    <message>
+      <source>Verified credit</source>
+      <translation>Bestätigte Gutschrift</translation>
     </message>
     <message>
       <source>History</source>
@@ -424,6 +434,10 @@
     <message>
       <source>today</source>
       <translation>heute</translation>
+    </message>
+    <message>
+      <source>Computed for other peers, and confirmed by their signatures and audits.</source>
+      <translation>Für andere Teilnehmer berechnet, und von ihnen geprüft und unterschrieben.</translation>
     </message>
     <message>
       <source>{amount} today</source>
