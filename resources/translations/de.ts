@@ -2042,6 +2042,14 @@
       <translation>Peers, die das Verzeichnis führen</translation>
     </message>
     <message>
+      <source>Whose experts did how much for whom, signed; your name and team, if you have set them</source>
+      <translation>Wessen Experten wie viel für wen berechnet haben, unterschrieben; dein Name und dein Team, falls du sie angegeben hast</translation>
+    </message>
+    <message>
+      <source>any peer of the run that asks</source>
+      <translation>jeder Teilnehmer des Laufs, der fragt</translation>
+    </message>
+    <message>
       <source>What the trunk has learned, compressed</source>
       <translation>Was der Rumpf gelernt hat, komprimiert</translation>
     </message>
@@ -5469,6 +5477,10 @@
     <message>
       <source>traffic.blob</source>
       <translation>Kopien von Sicherungspunkten</translation>
+    </message>
+    <message>
+      <source>traffic.credit</source>
+      <translation>Unterschriften für Gutschriften</translation>
     </message>
     <message>
       <source>traffic.dht</source>

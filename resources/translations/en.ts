@@ -2600,6 +2600,10 @@
       <translation>Copies of checkpoints</translation>
     </message>
     <message>
+      <source>traffic.credit</source>
+      <translation>Signatures of credit</translation>
+    </message>
+    <message>
       <source>traffic.dht</source>
       <translation>Directory of experts</translation>
     </message>

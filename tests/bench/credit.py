@@ -3,6 +3,7 @@
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +88,9 @@ def _exchange(times: int) -> dict[str, float]:
         for _ in range(times):
             timed("counting_trainer_ms", count)
             timed("counting_host_ms", count_served)
-            [(_, offered)] = timed("trainer_ms", lambda: trainer.owed(RUN.run_id))
-            answer = timed("host_ms", lambda offered=offered: host.offered(RUN.run_id, trainer.me, offered))
-            timed("trainer_ms", lambda offered=offered, answer=answer: trainer.answered(offered, answer))
+            [(_, offered)] = timed("trainer_ms", partial(trainer.owed, RUN.run_id))
+            answer = timed("host_ms", partial(host.offered, RUN.run_id, trainer.me, offered))
+            timed("trainer_ms", partial(trainer.answered, offered, answer))
             sent += len(msgspec.msgpack.encode(offered))
             received += len(msgspec.msgpack.encode(answer))
         for book in sides.values():
