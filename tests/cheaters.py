@@ -4,7 +4,6 @@ Every honest peer trains and hosts; its work for each trainer depends on how nea
 the organiser's. Cheaters do what `CHEATS` says. Answers how much credit each got, as a share of an honest peer's.
 """
 
-import functools
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -33,7 +32,7 @@ class Week:
 
     def __init__(self, seed: int) -> None:
         self.dice = random.Random(seed)
-        people = _people()
+        people = [Identity.generate() for _ in range(PEOPLE + CHEATERS)]
         self.honest, self.cheats = people[:PEOPLE], people[PEOPLE:]
         self.organiser = self.honest[0]
         self.samples = {peer.peer: self.dice.randint(50_000, 500_000) for peer in self.honest}
@@ -88,11 +87,6 @@ class Week:
             records += records_of(bundle)
             sights += sights_of(bundle)
         return shares(records, sights, RULES.work, {self.organiser.peer}, {})
-
-
-@functools.cache
-def _people() -> list[Identity]:
-    return [Identity.generate() for _ in range(PEOPLE + CHEATERS)]
 
 
 def _days(work: int) -> tuple[int, ...]:
