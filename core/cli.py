@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 done, 1 error, 2 wrong use or settings, 3 no worker runs, 4 already running, "
         "5 data folder, 6 port in use, 7 protocol, 8 picture, 9 compute, 10 checkpoint, 11 identity, 12 network, "
         "13 peer unreachable, 14 peer too late, 15 peer refused, 16 peer failed, 17 record, 18 data, 19 question, "
-        "20 device, 21 run.",
+        "20 device, 21 run, 22 credit.",
     )
     parser.set_defaults(command="running.app")
     common = _Parser(add_help=False)
@@ -70,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
         return sub
 
     _add_worker(add)
+    _add_credit(add)
     _add_questions(add)
     about = "Show the experts at work on all screens, or in another program's window."
     screensaver = commands.add_parser("screensaver", help=about, add_help=False, prefix_chars="\0")
@@ -153,6 +154,31 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     new.add_argument("--volunteers", metavar="N", help="PCs for which it is proposed (4)")
 
 
+def _add_credit(add: Callable[..., argparse.ArgumentParser]) -> None:
+    same = "the same as one JSON document"
+    about = "Show what this PC computed for others, and who signed for it."
+    credit = add("credit", "credit.credit", about, same)
+    credit.description = (
+        f"{about} Verified is what the trainer has signed and audited; the rest is pending. A certificate is a file "
+        "that anybody can check."
+    )
+    parts = credit.add_subparsers(title="more", metavar="WHAT")
+    certificate = parts.add_parser("certificate", help="write what trainers have signed for this PC to a file")
+    certificate.set_defaults(command="credit.certificate")
+    certificate.add_argument("--out", type=Path, metavar="FILE.json", help="where (hearth-certificate.json)")
+    verify = parts.add_parser("verify", help="check a certificate, or the sums of a board: its totals.json")
+    verify.set_defaults(command="verify.verify")
+    verify.add_argument("file", type=Path, metavar="FILE")
+    for part in (certificate, verify):
+        part.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
+    about = "Ask the peers of all runs here what they were credited with, verify it, and write a page about it."
+    board = add("board", "credit.board", about, "what was written, as one JSON document")
+    board.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="for index.html and totals.json")
+    board.add_argument("--every", type=_interval, metavar="TIME", help="again and again, such as 10m; Ctrl+C ends it")
+    trusting = "a peer whose audits are believed, beside this PC and those that the manifest names"
+    board.add_argument("--trust", action="append", default=[], metavar="PEER", help=trusting)
+
+
 def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:
     predict = add(
         "predict", "model.predict", "Ask the model which digit a PNG shows.", "the whole answer as one JSON document"
@@ -202,6 +228,10 @@ def _weight(text: str) -> int:
     if not 1 <= number <= 1000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a valid weight; use a whole number from 1 to 1000")
     return number
+
+
+def _interval(text: str) -> float:
+    return _duration(text, 86_400.0)
 
 
 def _duration(text: str, longest: float) -> float:

@@ -1,7 +1,9 @@
 """The disk space of a data folder, as the worker keeps it, and what the system says that its files take."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from core.community.ledger import Ledger
 from core.contracts.manifest import Manifest
 from core.experts.grid import Grid
 from core.pipe.calls import Calls
@@ -11,6 +13,8 @@ from core.store.run_files import RunFiles
 from core.swarm.hosted import HostedExperts
 from core.worker.compute.owner import Owner
 from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.network import Network
+from core.worker.places import NetworkOptions
 
 ROOMY = 1 << 40
 GRID = Grid("digits", 2, (4, 4))
@@ -66,3 +70,8 @@ def used(folder: Path) -> int:
             continue
         sizes[status.st_dev, status.st_ino] = status.st_blocks * 512
     return sum(sizes.values())
+
+
+def network_of(folder: Path, options: NetworkOptions, manifests: Sequence[Manifest] = ()) -> Network:
+    """A PC's place among peers, with a ledger of its own in the folder."""
+    return Network(folder, options, Ledger(folder), lambda: ("", ""), manifests)

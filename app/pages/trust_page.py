@@ -60,6 +60,11 @@ KINDS = {
         mark("Which experts are here, their versions and load, your address and key, signed"),
         mark("peers that keep the directory"),
     ),
+    "credit": Kind(
+        "check",
+        mark("Whose experts did how much for whom, signed; your name and team, if you have set them"),
+        mark("any peer of the run that asks"),
+    ),
     "trunk": Kind("chart", mark("What the trunk has learned, compressed"), mark("trainers of the run")),
     "host": Kind("person", mark("Names and versions of experts"), mark("peers of the run")),
     "reach": Kind(

@@ -8,6 +8,7 @@ import msgspec
 from app.worker.connection import Connection, Failed, note
 from core.contracts import control as wire
 from core.contracts import ledger
+from core.contracts.credit import Credit
 from core.contracts.network_status import Finding, NetworkParams, NetworkStatus
 from core.contracts.status import GridStatus, LogLine
 from core.contracts.trunk_status import TrunkParams, TrunkStatus
@@ -68,6 +69,9 @@ class WorkerClient(Connection):
 
     def totals(self, done: Callable[[ledger.Totals], None], failed: Failed) -> None:
         self.request("totals", None, ledger.Totals, done, failed)
+
+    def credit(self, done: Callable[[Credit], None], failed: Failed) -> None:
+        self.request("credit", None, Credit, done, failed)
 
     def series(self, asked: ledger.SeriesParams, done: Callable[[ledger.Series], None], failed: Failed) -> None:
         self.request("series", asked, ledger.Series, done, failed)

@@ -63,7 +63,7 @@ def worker(options: argparse.Namespace) -> int:
 
     network = screen = None
     if options.listen or options.bootstrap or options.role:
-        from core.worker.network import parse_options
+        from core.worker.network_options import parse_options
 
         network = parse_options(options.listen, options.bootstrap, options.role)
     folder = data_folder(options.data_dir)

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -61,6 +61,8 @@ class _Pending:
         self.sessions: dict[float, Session] = {}
         """By their start."""
         self.yields: list[Yield] = []
+        self.rows: dict[tuple[object, ...], tuple[object, ...]] = {}
+        """Of the tables of credit, whole, by the table's name and the row's key."""
 
     def add(self, key: Key, amounts: Amounts) -> None:
         self.amounts[key] = plus(self.amounts[key], amounts) if key in self.amounts else amounts
@@ -74,6 +76,7 @@ class _Pending:
             self.add(key, amounts)
         self.sessions = dict([*(self.sessions | newer.sessions).items()][-SESSIONS:])
         self.yields = [*self.yields, *newer.yields][-YIELDS:]
+        self.rows |= newer.rows
 
     def _coarsen(self, width: int) -> None:
         before, self.amounts = self.amounts, {}
@@ -138,6 +141,11 @@ class Ledger:
             self._pending.yields.append(measured)
             del self._pending.yields[:-YIELDS]
         self.add(run, "", Amounts(yields=1))
+
+    def keep(self, table: str, key: tuple[object, ...], values: tuple[object, ...]) -> None:
+        """Write a row of credit soon, in the place of the one with this key."""
+        with self._lock:
+            self._pending.rows[table, *key] = (*key, *values)
 
     def begin(self, run: str) -> None:
         """Computing has begun, if it had not."""
@@ -220,6 +228,28 @@ class Ledger:
         """
         return await self._ask(lambda reader: reader.yields(asked), listing=True)
 
+    async def asked(self, question: Callable[[Reader], T]) -> T:
+        """The answer to another question, without what cannot be written now.
+
+        Raises:
+            DataFolderError: the file cannot be read.
+        """
+        return await self._ask(question, listing=True)
+
+    async def rows(self, query: str, *arguments: object) -> list[tuple[Any, ...]]:
+        """What a query finds in the file, without what cannot be written now.
+
+        Raises:
+            DataFolderError: the file cannot be read.
+        """
+        return await self.asked(lambda reader: reader.rows(query, *arguments))
+
+    def rows_at_start(self, query: str, *arguments: object) -> list[tuple[Any, ...]]:
+        """The same, at once and before anything was counted; nothing if the file cannot be read."""
+        with contextlib.suppress(DataFolderError):
+            return self._answer(lambda reader: reader.rows(query, *arguments))
+        return []
+
     async def _ask(self, question: Callable[[Reader], T], listing: bool = False) -> T:
         if self._closed:
             raise DataFolderError(notice("ledger.closed"))
@@ -301,13 +331,15 @@ def _insert(connection: sqlite3.Connection, batch: _Pending) -> None:
     ]
     sessions = [(round(1000 * one.start), one.end, one.run, one.why) for one in batch.sessions.values()]
     yields = [msgspec.structs.astuple(one) for one in batch.yields]
-    if not (rows or sessions or yields):
+    if not (rows or sessions or yields or batch.rows):
         return
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         connection.executemany(_UPSERT, rows)
         connection.executemany("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?)", sessions)
         connection.executemany("INSERT INTO yields (time, stop_ms, noticed_ms, told_ms) VALUES (?, ?, ?, ?)", yields)
+        for (table, *_), row in batch.rows.items():
+            connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
 
 
 def _prune(connection: sqlite3.Connection) -> None:

@@ -4,7 +4,7 @@ import bisect
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from core.community import schema
 from core.community.calendar import DAY, HOUR, MINUTE, SECONDS, borders, midnight
@@ -159,6 +159,10 @@ class Reader:
     def yields(self, asked: ListParams) -> list[Yield]:
         query = "SELECT time, stop_ms, noticed_ms, told_ms FROM yields ORDER BY id DESC LIMIT ?"
         return [Yield(*row) for row in reversed(self._connection.execute(query, (asked.limit,)).fetchall())]
+
+    def rows(self, query: str, *arguments: object) -> list[tuple[Any, ...]]:
+        """What a query finds, as it stands in the file."""
+        return self._connection.execute(query, arguments).fetchall()
 
     def earlier(self) -> Earlier:
         """What there is so far."""

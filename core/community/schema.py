@@ -37,6 +37,24 @@ MIGRATIONS = (
     ALTER TABLE amounts ADD COLUMN accepted INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE amounts ADD COLUMN reduced INTEGER NOT NULL DEFAULT 0;
     """,
+    # 3: credit: what this PC counted by peer and day ("gave": it computed for the peer, "got": the peer for it, "saw":
+    # the peer's samples that were accepted), what was signed for it, and what others have shown of theirs
+    """
+    CREATE TABLE credit_counts (
+        run TEXT NOT NULL, day INTEGER NOT NULL, way TEXT NOT NULL, peer BLOB NOT NULL,
+        work INTEGER NOT NULL, audited INTEGER NOT NULL,
+        PRIMARY KEY (run, day, way, peer)
+    ) WITHOUT ROWID;
+    CREATE TABLE credit_sheets (
+        run TEXT NOT NULL, week INTEGER NOT NULL, way TEXT NOT NULL, peer BLOB NOT NULL,
+        signed BLOB NOT NULL, countersigned BLOB NOT NULL,
+        PRIMARY KEY (run, week, way, peer)
+    ) WITHOUT ROWID;
+    CREATE TABLE credit_bundles (
+        run TEXT NOT NULL, week INTEGER NOT NULL, host BLOB NOT NULL, page INTEGER NOT NULL, signed BLOB NOT NULL,
+        PRIMARY KEY (run, week, host, page)
+    ) WITHOUT ROWID;
+    """,
 )
 """What makes a file of one version one of the next. The version is SQLite's `user_version`."""
 
@@ -155,5 +173,8 @@ def _check(connection: sqlite3.Connection) -> None:
         connection.execute(f"SELECT width, time, run, device, {', '.join(METRICS)} FROM amounts LIMIT 1").fetchone()
         connection.execute("SELECT start_ms, end, run, why FROM sessions LIMIT 1").fetchone()
         connection.execute("SELECT id, time, stop_ms, noticed_ms, told_ms FROM yields LIMIT 1").fetchone()
+        connection.execute("SELECT run, day, way, peer, work, audited FROM credit_counts LIMIT 1").fetchone()
+        connection.execute("SELECT run, week, way, peer, signed, countersigned FROM credit_sheets LIMIT 1").fetchone()
+        connection.execute("SELECT run, week, host, page, signed FROM credit_bundles LIMIT 1").fetchone()
     except sqlite3.OperationalError as error:
         raise DamagedError(plain(str(error))) from error

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from core.compute.peers import Asking, RemoteHost
+from core.compute.tally import Tally
 from core.contracts.errors import HearthError
 from core.contracts.manifest import Training
 from core.contracts.remote_experts import (
@@ -67,6 +68,7 @@ class PeerDirectory:
         calls: Calls,
         training: Training,
         mirror_limit: int = MIRROR_LIMIT,
+        tally: Tally | None = None,
     ) -> None:
         """Nothing is known of others yet.
 
@@ -76,9 +78,10 @@ class PeerDirectory:
             calls: to the worker, whose directory knows the others, and which calls them.
             training: the run's rules.
             mirror_limit: cells of a layer up to which the worker tells them all.
+            tally: see `Asking`.
         """
         self._grid, self._local, self._calls = grid, local, calls
-        self._asking = Asking(calls)
+        self._asking = Asking(calls, tally)
         self._training = training
         self._small = grid.cells <= mirror_limit
         self._remote: dict[int, frozenset[Coords]] = {}

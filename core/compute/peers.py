@@ -11,6 +11,7 @@ import msgspec
 import torch
 from torch import Tensor
 
+from core.compute.tally import Tally
 from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, ProtocolError, RemoteFault
 from core.contracts.expert_calls import MAX_BYTES, MAX_CALLS, Codec, Direction, ExpertReply, ExpertRequest, encoded_size
 from core.contracts.manifest import Training
@@ -37,13 +38,15 @@ _decode_reply = msgspec.msgpack.Decoder(ExpertReply).decode
 class Asking:
     """Bounds what is asked of peers at once."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: Calls, tally: Tally | None = None) -> None:
         """Nothing is under way.
 
         Args:
             calls: to the worker, which calls the peers.
+            tally: where it is counted what they do; None: one that nobody reads.
         """
         self._calls = calls
+        self.tally = tally or Tally(calls)
         self._requests = self._bytes = 0
         self._freed = asyncio.Event()
         self.answered: Counter[str] = Counter()
@@ -87,6 +90,7 @@ class Asking:
 
     def suspect(self, peer: str, points: float, why: str) -> None:
         """Tell the worker, which keeps the list of bans, of a fault of a peer."""
+        self.tally.doubt(peer)
         self._calls.tell(SUSPECT, Suspect(peer, points, why))
 
     def tell_answered(self) -> None:
@@ -144,6 +148,10 @@ class RemoteHost:
         """It gave an answer that cannot be right: the worker, which keeps the list of bans, is told."""
         self._asking.suspect(self.peer, points, why)
 
+    def vouch(self, direction: Direction) -> None:
+        """It passed an audit."""
+        self._asking.tally.vouch(self.peer, direction)
+
     async def _ask_in_parts(
         self, direction: Direction, calls: Sequence[Call], passage: int, deadline: float
     ) -> list[tuple[ExpertReply, list[Tensor | None]]]:
@@ -189,6 +197,7 @@ class RemoteHost:
             payload = self._encode([tensor for call in calls for tensor in (call.inputs, call.gradients)])
             reply, data = await self._asking.ask(self.peer, direction, request, payload, deadline)
         answers = self._decode(reply, data, calls)
+        self._asking.tally.helped(self.peer, direction, request.rows, reply.answered)
         if not backward:
             self._miss(calls, reply.answered)
         return reply, answers

@@ -21,6 +21,7 @@ from core.compute.recent_calls import (
     KEPT_BYTES_PEER,
     Memory,
 )
+from core.compute.tally import Tally
 from core.contracts.errors import UNREADABLE, CallRefused, HearthError, ProtocolError, RemoteFault
 from core.contracts.expert_calls import Codec, Direction, ExpertReply, ExpertRequest, encoded_size, payload_size
 from core.contracts.remote_experts import SERVE, SUSPECT, ExpertCall, Suspect
@@ -78,15 +79,17 @@ class Serving:
     """Serves `SERVE` without waiting: to be called from the loop's thread. What comes is another peer's word: nothing
     of it is believed."""
 
-    def __init__(self, calls: Calls, runtime: Runtime, kernel_gate: KernelGate) -> None:
+    def __init__(self, calls: Calls, runtime: Runtime, kernel_gate: KernelGate, tally: Tally | None = None) -> None:
         """Serve from now on.
 
         Args:
             calls: to the worker, which passes on what peers ask.
             runtime: runs the experts.
             kernel_gate: closed while the machine is given back.
+            tally: where it is counted what is done for whom; None: one that nobody reads.
         """
         self._calls, self._runtime, self._kernel_gate = calls, runtime, kernel_gate
+        self._tally = tally or Tally(calls)
         self._visits: set[_Visit] = set()
         self._inputs: Memory[Key, Inputs] = Memory(KEPT_BYTES, KEPT_BYTES_PEER)
         self._outcomes: Memory[Key, Tensor] = Memory(DONE_BYTES, DONE_BYTES_PEER)
@@ -265,6 +268,7 @@ class Serving:
             visit.call.refuse(RemoteFault(problems[0].code, f"{visit.asked.uids[0]}: {problems[0].text}"))
             return
         answered = tuple(rows is not None for rows in visit.answers)
+        self._tally.served(visit.peer, visit.direction, visit.asked.rows, answered)
         reply = ExpertReply(answered, tuple(visit.versions), load=min(self._runtime.load, 1e6))
         visit.call.answer(
             _encode(reply), [codec.encode(rows, visit.asked.codec) for rows in visit.answers if rows is not None]

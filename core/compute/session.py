@@ -23,6 +23,7 @@ from core.compute.peer_directory import Hosts, PeerDirectory
 from core.compute.questions import Questions
 from core.compute.saving import Saving
 from core.compute.serving import Serving, suspecting
+from core.compute.tally import Tally
 from core.contracts import pipe
 from core.contracts.errors import CheckpointError, DeviceError
 from core.contracts.files import TRUNK
@@ -85,11 +86,12 @@ class Session:
         self._backends = self._residents.backends
         self._threads = configure.threads
         self._set_threads()
-        self._serving = Serving(calls, self._runtime, self._kernel_gate)
+        self._tally = Tally(calls)
+        self._serving = Serving(calls, self._runtime, self._kernel_gate, self._tally)
         self._trains, self._networked = configure.trains, configure.networked
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._directory = self._residents.directory
-        self._others = PeerDirectory(grid, self._directory, calls, manifest.training)
+        self._others = PeerDirectory(grid, self._directory, calls, manifest.training, tally=self._tally)
         self._trainer = Trainer(
             manifest,
             {LOCAL: self._runtime} if alone else Hosts(self._runtime, self._others),
@@ -98,6 +100,7 @@ class Session:
             open_stream(manifest, folder, configure.shuffle, unheard if alone else partial(calls.tell, pipe.READING)),
             on_evaluated=lambda point: calls.tell(pipe.EVALUATED, point),
             suspect=lambda host, points, why: self._others.host(host).distrust(points, why),
+            vouch=lambda host, direction: self._others.host(host).vouch(direction),
             queue_s=lambda: self._others.queue_s,
             calls=None if alone else calls,
         )
@@ -161,6 +164,7 @@ class Session:
                 await self._quit.wait()
                 self._kernel_gate.close()
                 self._questions.stop()
+                self._tally.tell()
                 await self._saving.save()
                 for task in running:
                     task.cancel()
@@ -282,6 +286,7 @@ class Session:
                 self._tell_progress()
             self._serving.tidy()
             self._others.tell_answered()
+            self._tally.tell()
             await asyncio.sleep(REPORT_S)
 
     def _tell_progress(self) -> None:

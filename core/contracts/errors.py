@@ -126,6 +126,10 @@ class DeviceError(HearthError, code="device", exit_code=20):
     """A graphics processor cannot be used, or not any more."""
 
 
+class CreditError(HearthError, code="credit", exit_code=22):
+    """What is said of credit is not true, not signed, or not of this time."""
+
+
 def _with_subclasses(error: type[HearthError]) -> list[type[HearthError]]:
     return [error, *(leaf for child in error.__subclasses__() for leaf in _with_subclasses(child))]
 

@@ -7,7 +7,7 @@ answers, and decoded by the other one. The two workers in between pass it on as 
 import msgspec
 
 from core.contracts.expert_calls import Direction
-from core.contracts.pipe import NOTHING, Carrier, Method, Stream, Tell
+from core.contracts.pipe import NOTHING, Carrier, Method, Stream, Tell, Whole
 
 
 class ExpertCall(msgspec.Struct, frozen=True, array_like=True):
@@ -44,6 +44,15 @@ class Suspect(msgspec.Struct, frozen=True, array_like=True):
     points: float
     """Strikes: 10 ban it for a time."""
     why: str
+
+
+class Helped(msgspec.Struct, frozen=True, array_like=True):
+    """What a peer did for the Trainer here (`core.contracts.credit`)."""
+
+    peer: str
+    work: Whole
+    audited: Whole
+    """What of this and of earlier work was confirmed by an audit meanwhile."""
 
 
 class Missing(msgspec.Struct, frozen=True, array_like=True):
@@ -89,6 +98,10 @@ SUSPECT = Tell("suspect", Suspect)
 MISSING = Tell("missing", Missing)
 ASKED = Tell("asked", dict[str, int])
 """Calls that were answered since this was told last, by uid."""
+HELPED = Tell("helped", list[Helped])
+"""What peers did for the Trainer here since this was told last."""
+SERVED = Tell("served", dict[str, Whole])
+"""What was done here for other peers' Trainers since then, by peer."""
 
 # what the worker calls
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from core.contracts import schedule
+from core.contracts.credit import Shown
 from core.contracts.errors import SettingsError
 from core.contracts.notices import notice
 
@@ -182,6 +183,14 @@ class Settings:
     quota_mb: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] = setting(
         0, NETWORK, "Monthly traffic", "Both ways, in a calendar month; then the network waits for the next one.", "MB",
         step=1000, zero="No limit",
+    )  # fmt: skip
+    shown_name: Shown = setting(
+        "", NETWORK, "Name on boards", "Shown with this PC's credit, instead of a part of its key.",
+        placeholder="None",
+    )  # fmt: skip
+    team: Shown = setting(
+        "", NETWORK, "Team", "Shown likewise. Members of one team get no credit for helping each other.",
+        placeholder="None",
     )  # fmt: skip
     compute_hours: Text = setting(
         "", SCHEDULE, "Compute at", "Times of the week, such as mo-fr 18:00-08:00; sa,su 0:00-24:00. Empty: always.",

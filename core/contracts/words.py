@@ -62,6 +62,19 @@ def traffic(amount: float, number: Number = rounded) -> str:
     return f"{number(mb, 1)} MB" if mb < 1000 else f"{number(mb / 1000, 1)} GB"
 
 
+def operations(flops: float, number: Number = rounded) -> str:
+    """3.2 GFLOP, 1.75 TFLOP: floating-point operations, by thousands of thousands.
+
+    Args:
+        flops: how many.
+        number: writes the figure.
+    """
+    units = (("EFLOP", 1e18), ("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6))
+    unit, size = next((one for one in units if flops >= one[1]), units[-1])
+    amount = flops / size
+    return f"{number(amount, 0 if not amount or amount >= 100 else 1 if amount >= 10 else 2)} {unit}"
+
+
 def electricity(kwh: float, number: Number = rounded) -> str:
     """4.2 Wh, 0.41 kWh.
 

@@ -16,6 +16,7 @@ import msgspec
 
 from core.contracts import control as wire
 from core.contracts.control import ADDRESS_FILE, MAX_LINE, PROTOCOL, Hello, proof
+from core.contracts.credit import BoardParams, CertificateParams
 from core.contracts.errors import DataFolderError, HearthError, PortInUse, ProtocolError, QuestionError
 from core.contracts.export import CollectParams
 from core.contracts.ledger import ListParams, SeriesParams
@@ -252,6 +253,9 @@ class _Session:
             "series": (SeriesParams, worker.ledger.series),
             "sessions": (ListParams, worker.ledger.sessions),
             "yields": (ListParams, worker.ledger.yields),
+            "credit": (_NoParams, lambda _: worker.credit()),
+            "board": (BoardParams, lambda params: worker.board(params)),
+            "certificate": (CertificateParams, lambda params: worker.certificate(Path(params.path))),
             "log": (wire.LogParams, lambda params: worker.recent_log(params.lines)),
         }
         if request.method not in methods:

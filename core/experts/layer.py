@@ -25,7 +25,7 @@ from core.experts.gathering import Gathering, Rules, alike
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Grid
 from core.experts.spare_experts import Spares
-from core.experts.trust import Suspect, Trust
+from core.experts.trust import Suspect, Trust, Vouch
 
 PASSAGES = 2**62
 """Passages are counted from a random number below this, so that a trainer that starts again uses no number twice."""
@@ -84,6 +84,7 @@ class DMoELayer:
         balance: float,
         rules: Rules | None = None,
         suspect: Suspect = lambda host, points, why: None,
+        vouch: Vouch = lambda host, direction: None,
     ) -> None:
         """Begin with nothing known of the hosts.
 
@@ -97,6 +98,7 @@ class DMoELayer:
             balance: weight of the load-balancing loss.
             rules: how patient it is.
             suspect: told of hosts that lie.
+            vouch: told of hosts that pass an audit.
         """
         self.gate = gate
         self._grid = grid
@@ -106,7 +108,7 @@ class DMoELayer:
         self._hosts = hosts
         self._balance = balance
         self._rules = rules or Rules(max(1, k - 1))
-        self._trust = Trust(suspect)
+        self._trust = Trust(suspect, vouch)
         self._passages = itertools.count(random.SystemRandom().randrange(PASSAGES))
         self._audits = Audits(directory, hosts, self._rules, self._trust, self._passages)
 

@@ -50,13 +50,15 @@ POINTS_AUDIT = 5.0
 
 Suspect = Callable[[str, float, str], None]
 """Host, points, why."""
+Vouch = Callable[[str, Direction], None]
+"""Host, and in which direction it passed an audit."""
 
 
 class Trust:
     """Of one layer. Answers of this process are believed."""
 
-    def __init__(self, suspect: Suspect) -> None:
-        self._suspect = suspect
+    def __init__(self, suspect: Suspect, vouch: Vouch = lambda host, direction: None) -> None:
+        self._suspect, self._vouch = suspect, vouch
         self._changes: deque[float] = deque(maxlen=WINDOW)
         self._ratios: deque[float] = deque(maxlen=WINDOW)
         self._asked: Counter[tuple[str, Direction]] = Counter()
@@ -128,6 +130,7 @@ class Trust:
     def _judge(self, host: str, direction: Direction, passed: bool, moved: bool, points: float, why: str) -> None:
         if passed:
             self._excused.pop((host, direction), None)
+            self._vouch(host, direction)
             return
         self._asked[host, direction] = 0  # it is looked at closely, also should it come back from a ban
         if moved and self._excused[host, direction] < EXCUSED:

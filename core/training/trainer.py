@@ -24,7 +24,7 @@ from core.experts.gating import Gate
 from core.experts.grid import Grid
 from core.experts.layer import DMoELayer, Passed, Run
 from core.experts.products import product
-from core.experts.trust import Suspect
+from core.experts.trust import Suspect, Vouch
 from core.pipe.calls import Calls
 from core.runtime.device import CPU, Device
 from core.runtime.kernel_gate import KernelGate
@@ -67,6 +67,7 @@ class Trainer(Movable):
         stream: Stream | None = None,
         on_evaluated: Callable[[CurvePoint], None] = lambda point: None,
         suspect: Suspect = lambda host, points, why: None,
+        vouch: Vouch = lambda host, direction: None,
         queue_s: Callable[[], float] | None = None,
         calls: Calls | None = None,
     ) -> None:
@@ -80,6 +81,7 @@ class Trainer(Movable):
             stream: the run's data; None: those of the manifest, if they come with a package.
             on_evaluated: told of each evaluation.
             suspect: told of hosts whose answers were wrong.
+            vouch: told of hosts that passed an audit.
             queue_s: for how long calls wait at the experts' peers; None: they always keep up.
             calls: to the worker, for what trainers agree on; None: there are no others.
 
@@ -96,7 +98,7 @@ class Trainer(Movable):
         grid = Grid(manifest.run, model.layers, model.grid)
         rules = Rules(training.k_min or max(1, model.k - 1), training.patience_s, training.audit)
         self._layers = [
-            DMoELayer(grid, index, cast(Gate, gate), model.k, directory, hosts, training.balance, rules, suspect)
+            DMoELayer(grid, index, cast(Gate, gate), model.k, directory, hosts, training.balance, rules, suspect, vouch)
             for index, gate in enumerate(self._network.gates)
         ]
         self._directory = directory

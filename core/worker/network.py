@@ -4,13 +4,17 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from core.contracts.errors import HearthError, IdentityError, SettingsError
+from core.community import board
+from core.community.credit_book import CreditBook
+from core.community.ledger import Ledger
+from core.contracts.credit import BoardParams, Published
+from core.contracts.errors import HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus, PeerReach, PeerStatus
@@ -19,7 +23,7 @@ from core.contracts.run_link import RunLink
 from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId, peer_text
-from core.net.addresses import address_text, check_socket, host_of, known_addresses, parse_address
+from core.net.addresses import address_text, host_of, known_addresses, parse_address
 from core.net.endpoint import kept
 from core.net.lan import Lan
 from core.net.link import Link
@@ -39,7 +43,6 @@ log = logging.getLogger(__name__)
 
 STATE_FILE = "dht.json"
 PORTS_FILE = "ports.json"
-ROLES = frozenset({"host", "train", "backbone"})
 JOIN_S = 5.0
 """Between two tries to join while no peer is known."""
 LAN_S = 30.0
@@ -68,13 +71,21 @@ class Network:
     has_peers = True
 
     def __init__(
-        self, folder: Path, options: NetworkOptions, manifests: Iterable[Manifest] = (), keeps_ports: bool = False
+        self,
+        folder: Path,
+        options: NetworkOptions,
+        ledger: Ledger,
+        named: Callable[[], tuple[str, str]],
+        manifests: Iterable[Manifest] = (),
+        keeps_ports: bool = False,
     ) -> None:
         """Read or make the identity.
 
         Args:
             folder: the data folder.
             options: what the command line and the settings say.
+            ledger: where credit is kept.
+            named: name and team that the user wishes to be shown with it.
             manifests: of the first runs, which may name peers to join through.
             keeps_ports: whether this PC shall be found at the same ports at its next start.
 
@@ -84,12 +95,13 @@ class Network:
         self.identity = Identity.load_or_create(folder)
         self.shuffle = int.from_bytes(self.identity.peer[:4])
         """In which order this peer goes through a run's data."""
+        self._book = CreditBook(ledger, self.identity, named)
         self._state_path = folder / STATE_FILE
         self._options, self._keeps_ports = options, keeps_ports
         backbone = "backbone" in options.roles
         self.node = RpcNode(self.identity, listen=options.listen)
-        named = (address for run in manifests for address in known_addresses(run.bootstrap))
-        self._known = [*options.bootstrap, *named]
+        from_runs = (address for run in manifests for address in known_addresses(run.bootstrap))
+        self._known = [*options.bootstrap, *from_runs]
         self._bootstrap = [PeerId(known.peer) for known in self._known if known.peer != self.identity.peer]
         self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone and options.relay)
         self.dht = DHTNode(self.node, self.identity)
@@ -151,6 +163,7 @@ class Network:
             self._mirrors,
             named=lambda: bool(self._bootstrap),
             on_lan=self._options.on_lan,
+            book=self._book,
         )
         if self._forbidden:
             made.freeze()
@@ -342,6 +355,20 @@ class Network:
             for subkey, record in sorted(records.items())
         ]
 
+    async def board(self, manifests: Sequence[Manifest], asked: BoardParams) -> Published:
+        """See `NetworkPlace.board`."""
+        refused: list[str] = []
+        for run in manifests:
+            refused += await self._swarms[run.run_id].collect(await self._book.known_weeks(run.run_id))
+        named = [peer_text(PeerId(parse_address(one).peer)) for run in manifests for one in run.bootstrap]
+        totals = await board.totals(self._book, self.identity, manifests, sorted({*asked.trust, *named}), refused)
+        return await asyncio.to_thread(board.publish, totals, Path(asked.folder))
+
+    async def certificate(self, manifests: Sequence[Manifest], path: Path) -> None:
+        """See `NetworkPlace.certificate`."""
+        content = await board.certificate(self._book, manifests)
+        await asyncio.to_thread(board.write, path, msgspec.json.format(msgspec.json.encode(content)))
+
     def dht_stats(self) -> DhtStatus:
         mirrors = [
             swarm.mirror(layer) for swarm in self._swarms.values() for layer in range(swarm.directory.grid.layers)
@@ -350,7 +377,14 @@ class Network:
         return self.dht.stats(experts)
 
 
-def opened(folder: Path, files: Files, options: NetworkOptions, manifests: Iterable[Manifest]) -> Network:
+def opened(
+    folder: Path,
+    files: Files,
+    options: NetworkOptions,
+    manifests: Iterable[Manifest],
+    ledger: Ledger,
+    named: Callable[[], tuple[str, str]],
+) -> Network:
     """A network that listens where it did last time, unless another address was asked for by hand.
 
     Args:
@@ -358,6 +392,8 @@ def opened(folder: Path, files: Files, options: NetworkOptions, manifests: Itera
         files: its small files.
         options: what the command line and the settings say.
         manifests: see `Network`.
+        ledger: see `Network`.
+        named: see `Network`.
 
     Raises:
         IdentityError, DataFolderError: the key cannot be used or made.
@@ -366,31 +402,4 @@ def opened(folder: Path, files: Files, options: NetworkOptions, manifests: Itera
     if keeps_ports:
         ports = files.read(PORTS_FILE, Ports, notice("file.loss_ports"))
         options = options._replace(listen=kept(ports.sockets))
-    return Network(folder, options, manifests, keeps_ports)
-
-
-def parse_options(listen: str | None, bootstrap: Sequence[str], roles: str | None) -> NetworkOptions:
-    """The command line's words.
-
-    Raises:
-        SettingsError: an unknown role, no address, or no peer's name.
-    """
-    chosen = frozenset(roles.split(",")) if roles else NetworkOptions().roles
-    if chosen - ROLES:
-        raise SettingsError(notice("network.no_role", names=sorted(chosen - ROLES), roles=sorted(ROLES)))
-    try:
-        if listen:
-            check_socket(listen)
-    except SettingsError as error:
-        raise SettingsError(notice("network.bad_listen", why=error.notice)) from None
-    return NetworkOptions((listen,) if listen else ANYWHERE, tuple(map(_bootstrap, bootstrap)), chosen)
-
-
-def _bootstrap(text: str) -> PeerAddress:
-    try:
-        address = parse_address(text)
-        for socket in address.addresses:
-            check_socket(socket)
-    except (IdentityError, SettingsError) as error:
-        raise SettingsError(notice("network.bad_bootstrap", why=error.notice)) from None
-    return address
+    return Network(folder, options, ledger, named, manifests, keeps_ports)

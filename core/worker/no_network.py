@@ -170,14 +170,14 @@ class NoNetwork:
         return {}
 
     def status(self, *_: object) -> NoReturn:
-        """Nothing is known of others, as with the next two.
+        """Nothing is known of others, as with the next ones.
 
         Raises:
             NetworkError: always.
         """
         raise NetworkError(notice("network.alone"))
 
-    dht_get = dht_stats = status
+    dht_get = dht_stats = board = certificate = status
 
 
 async def let_go(compute: ComputeSupervisor, uids: Sequence[Uid]) -> set[Uid]:

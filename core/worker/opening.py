@@ -3,10 +3,11 @@
 import functools
 import logging
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from core.community import schema
+from core.community.ledger import Ledger
 from core.contracts import manifest as manifests
 from core.contracts.errors import DataFolderError, IdentityError, ManifestError
 from core.contracts.manifest import Manifest
@@ -107,6 +108,8 @@ def network(
     join: bool,
     joined: Collection[Manifest],
     notes: list[Notice],
+    ledger: Ledger,
+    named: Callable[[], tuple[str, str]],
 ) -> NetworkPlace:
     """The PC among its peers, if it was asked for or the settings say so: then a fault of it is no reason not to work
     alone.
@@ -119,6 +122,8 @@ def network(
         join: whether to join without that if the settings say so.
         joined: the runs, which may name peers to join through.
         notes: as in `read_settings`.
+        ledger: where credit is kept.
+        named: name and team that the user wishes to be shown with it.
 
     Raises:
         IdentityError, DataFolderError: it was asked for by hand, and the key cannot be used or made.
@@ -129,7 +134,7 @@ def network(
 
     options = (by_hand or NetworkOptions())._replace(lan=settings.lan, relay=settings.relay)
     try:
-        return opened(folder, files, options, joined)
+        return opened(folder, files, options, joined, ledger, named)
     except (IdentityError, DataFolderError) as error:
         if by_hand is not None:
             raise

@@ -12,9 +12,12 @@ from typing import Any, Literal
 
 import psutil
 
+from core.community.credit_history import credit as credit_of
 from core.community.ledger import Ledger
+from core.community.rules import rules_of
 from core.contracts import manifest as manifests
 from core.contracts.control import Bye, Snapshot
+from core.contracts.credit import BoardParams, Credit, Published
 from core.contracts.errors import HearthError
 from core.contracts.notices import Notice, english
 from core.contracts.run_details import RunDetails
@@ -90,8 +93,9 @@ class Peer:
         self._loop = asyncio.get_running_loop()
         self._yields = Yields(self.ledger.earlier.yields, self.ledger.earlier.yield_count, self.ledger.yielded)
         self.network = opening.network(
-            folder, self._files, self.settings, network, join, [one for one, _ in chosen], self._notes
-        )
+            folder, self._files, self.settings, network, join, [one for one, _ in chosen], self._notes, self.ledger,
+            lambda: (self.settings.shown_name, self.settings.team),
+        )  # fmt: skip
         self._quota = Quota(folder, self.settings.checkpoints_disk_mb << 20)
         self.runs = Runs(self._resources(network), chosen, kept)
         self.policy = self._made_policy(computes=network is None or bool(network.roles & {"host", "train"}))
@@ -211,6 +215,26 @@ class Peer:
         if again:
             run.compute.terms.measure()
         return benchmark_of(run, self.network)
+
+    def _manifests(self) -> list[manifests.Manifest]:
+        return [run.manifest for run in self.runs]
+
+    async def credit(self) -> Credit:
+        """What this PC gave others and got from them.
+
+        Raises:
+            DataFolderError: the ledger cannot be read.
+        """
+        flops = {run.run_id: rules_of(run).flops for run in self._manifests()}
+        return await self.ledger.asked(lambda reader: credit_of(reader, flops))
+
+    async def board(self, asked: BoardParams) -> Published:
+        """Verify and sum the credit of all peers of all runs here. See `NetworkPlace.board`."""
+        return await self.network.board(self._manifests(), asked)
+
+    async def certificate(self, path: Path) -> None:
+        """Write what trainers have signed for this PC."""
+        await self.network.certificate(self._manifests(), path)
 
     def recent_log(self, lines: int) -> list[LogLine]:
         """The last lines."""

@@ -3,8 +3,10 @@ network (`network`, `swarm`), of which this loads nothing."""
 
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from core.contracts.credit import BoardParams, Published
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
@@ -158,6 +160,12 @@ class NetworkPlace(Protocol):
 
     def dht_get(self, key: str, /) -> Awaitable[list[DhtRecord]]:
         """The records of a key, of this network's replicas; a run's name in it stands for the run's id."""
+
+    def board(self, manifests: Sequence[Manifest], asked: BoardParams, /) -> Awaitable[Published]:
+        """Ask the peers of these runs for the credit that they show, verify it, sum it up, sign that and write it."""
+
+    def certificate(self, manifests: Sequence[Manifest], path: Path, /) -> Awaitable[None]:
+        """Write what trainers have signed for this PC."""
 
     def dht_stats(self) -> DhtStatus:
         """What is known of this PC's part of the DHT."""

@@ -5,6 +5,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from core.community.credit_book import CreditBook
 from core.contracts import pipe
 from core.contracts.errors import HearthError
 from core.contracts.files import TRUNK
@@ -16,10 +17,12 @@ from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
 from core.experts.grid import Coords, Grid
+from core.identity import parse_peer
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
 from core.store.data_folder import MANIFEST_FILE
 from core.store.run_files import RunFiles
+from core.swarm.credit_exchange import CreditExchange
 from core.swarm.hosting import Hosting
 from core.swarm.manifest_exchange import ManifestExchange
 from core.swarm.members import Members
@@ -58,6 +61,7 @@ class Swarm:
         *,
         named: Callable[[], bool],
         on_lan: bool,
+        book: CreditBook,
     ) -> None:
         """Compose what the run needs of the network; nothing is begun.
 
@@ -72,6 +76,7 @@ class Swarm:
             mirrors: fetches data from web servers.
             named: whether peers are known by name, and not just looked for in the local network.
             on_lan: whether they are looked for there.
+            book: of credit.
         """
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._dht, self._compute, self._room = dht, compute, room
@@ -93,6 +98,8 @@ class Swarm:
         if self._agreement:
             self._agreement.serve(compute.calls)
         self.hosting = self._made_hosting(named, on_lan)
+        seen = self._agreement.seen if self._agreement else dict[bytes, int]
+        self._credit = CreditExchange(manifest.run_id, node, book, compute.calls, seen)
         self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls)
         self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._stack = contextlib.AsyncExitStack()
@@ -124,6 +131,7 @@ class Swarm:
             await stack.enter_async_context(self.hosting)
             if self._agreement:
                 await stack.enter_async_context(self._agreement)
+            await stack.enter_async_context(self._credit)
             self._stack = stack.pop_all()
         self._announcing.start()
         self._exchanging.start()
@@ -257,10 +265,15 @@ class Swarm:
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
         carried_out = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging
-        recurring = *carried_out, self._sharing, self._renewing
+        recurring = *carried_out, self._sharing, self._renewing, self._credit.signing
         agreeing = self._agreement.notes() if self._agreement else []
         waiting = self._manifests.notes if self._manifests else []
         return [*self.directory.notes, *waiting, *(note for one in recurring for note in one.notes), *agreeing]
+
+    async def collect(self, known: Mapping[bytes, set[int]]) -> list[str]:
+        """Ask all peers of the run for the credit that they show. See `CreditExchange.collect`."""
+        others = {parse_peer(peer) for peer in self._members.known} | {*self._node.pool.links}
+        return await self._credit.collect(sorted(others - {self._node.peer}), known)
 
     # inside
 

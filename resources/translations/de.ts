@@ -390,8 +390,18 @@
 {ever} insgesamt</translation>
     </message>
     <message>
+      <source>{ever} ever
+{pending} pending</source>
+      <translation>{ever} insgesamt
+{pending} offen</translation>
+    </message>
+    <message>
       <source>about {amount}</source>
       <translation>etwa {amount}</translation>
+    </message>
+    <message>
+      <source>Verified credit</source>
+      <translation>Bestätigte Gutschrift</translation>
     </message>
     <message>
       <source>History</source>
@@ -424,6 +434,10 @@
     <message>
       <source>today</source>
       <translation>heute</translation>
+    </message>
+    <message>
+      <source>Computed for other peers, and confirmed by their signatures and audits.</source>
+      <translation>Für andere Teilnehmer berechnet, und von ihnen geprüft und unterschrieben.</translation>
     </message>
     <message>
       <source>{amount} today</source>
@@ -2028,6 +2042,14 @@
       <translation>Peers, die das Verzeichnis führen</translation>
     </message>
     <message>
+      <source>Whose experts did how much for whom, signed; your name and team, if you have set them</source>
+      <translation>Wessen Experten wie viel für wen berechnet haben, unterschrieben; dein Name und dein Team, falls du sie angegeben hast</translation>
+    </message>
+    <message>
+      <source>any peer of the run that asks</source>
+      <translation>jeder Teilnehmer des Laufs, der fragt</translation>
+    </message>
+    <message>
       <source>What the trunk has learned, compressed</source>
       <translation>Was der Rumpf gelernt hat, komprimiert</translation>
     </message>
@@ -2868,6 +2890,26 @@
       <translation>In beide Richtungen, in einem Kalendermonat; dann wartet das Netzwerk auf den nächsten.</translation>
     </message>
     <message>
+      <source>Name on boards</source>
+      <translation>Name auf Tafeln</translation>
+    </message>
+    <message>
+      <source>Shown with this PC's credit, instead of a part of its key.</source>
+      <translation>Wird mit den Gutschriften dieses PCs gezeigt, statt eines Teils seines Schlüssels.</translation>
+    </message>
+    <message>
+      <source>None</source>
+      <translation>Keiner</translation>
+    </message>
+    <message>
+      <source>Team</source>
+      <translation>Team</translation>
+    </message>
+    <message>
+      <source>Shown likewise. Members of one team get no credit for helping each other.</source>
+      <translation>Wird ebenso gezeigt. Mitglieder eines Teams bekommen keine Gutschriften dafür, dass sie einander helfen.</translation>
+    </message>
+    <message>
       <source>Schedule</source>
       <translation>Zeitplan</translation>
     </message>
@@ -3594,6 +3636,56 @@
     <message>
       <source>data.line_too_long</source>
       <translation>Zeile {line:digits} von {path} ist länger als {most:size}. Mache mehrere Dokumente daraus.</translation>
+      <source>credit.audited_too_much</source>
+      <translation>Diese Gutschrift nennt mehr geprüfte Arbeit, als geleistet wurde.</translation>
+    </message>
+    <message>
+      <source>credit.fails</source>
+      <translation>Gutschriften für andere Teilnehmer konnten {times:count}-mal hintereinander nicht unterschrieben werden ({error}). Was sie geleistet haben, ist gezählt und wird unterschrieben, sobald das geht; bitte melde es.</translation>
+    </message>
+    <message>
+      <source>credit.file_unreadable</source>
+      <translation>{path} kann nicht gelesen werden: {why}.</translation>
+    </message>
+    <message>
+      <source>credit.foreign</source>
+      <translation>Diese Gutschrift gehört zu einem anderen Lauf oder anderen Teilnehmern als denen, die sie zeigen.</translation>
+    </message>
+    <message>
+      <source>credit.forged_bundle</source>
+      <translation>Der Teilnehmer {peer} hat nicht unterschrieben, was er zeigen soll, oder es wurde danach geändert.</translation>
+    </message>
+    <message>
+      <source>credit.forged_sheet</source>
+      <translation>Diese Gutschrift hat der genannte Trainer {peer} nicht unterschrieben, oder sie wurde danach geändert.</translation>
+    </message>
+    <message>
+      <source>credit.forged_totals</source>
+      <translation>Die Tafel {board} hat diese Summen nicht unterschrieben, oder sie wurden danach geändert.</translation>
+    </message>
+    <message>
+      <source>credit.none</source>
+      <translation>Für diesen PC hat noch niemand etwas unterschrieben. Das dauert eine Minute, nachdem andere mit seinen Experten trainiert haben.</translation>
+    </message>
+    <message>
+      <source>credit.not_of_peer</source>
+      <translation>Die Datei nennt den Teilnehmer {peer}, enthält aber Gutschriften eines anderen.</translation>
+    </message>
+    <message>
+      <source>credit.not_written</source>
+      <translation>{path} kann nicht geschrieben werden: {why}.</translation>
+    </message>
+    <message>
+      <source>credit.twice</source>
+      <translation>Der Teilnehmer {peer} zeigt zwei Blätter desselben Trainers für eine Woche.</translation>
+    </message>
+    <message>
+      <source>credit.unreadable</source>
+      <translation>Dies enthält keine Gutschrift, die dieses Hearth versteht. Sie ist vielleicht beschädigt oder aus einer neueren Version.</translation>
+    </message>
+    <message>
+      <source>credit.untimely</source>
+      <translation>Diese Gutschrift gehört zu einer Woche, die lange vorbei ist oder noch kommt. Prüfe die Uhr dieses PCs und die des Teilnehmers.</translation>
     </message>
     <message>
       <source>data.no_digits</source>
@@ -5553,6 +5645,10 @@
     <message>
       <source>traffic.blob</source>
       <translation>Kopien von Sicherungspunkten</translation>
+    </message>
+    <message>
+      <source>traffic.credit</source>
+      <translation>Unterschriften für Gutschriften</translation>
     </message>
     <message>
       <source>traffic.dht</source>

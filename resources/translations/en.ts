@@ -757,6 +757,56 @@
     <message>
       <source>data.line_too_long</source>
       <translation>Line {line:digits} of {path} is longer than {most:size}. Make several documents of it.</translation>
+      <source>credit.audited_too_much</source>
+      <translation>This credit says that more was audited than was done.</translation>
+    </message>
+    <message>
+      <source>credit.fails</source>
+      <translation>Credit could not be signed for other peers {times:count} times in a row ({error}). What they did is counted, and signed for once that works; please report it.</translation>
+    </message>
+    <message>
+      <source>credit.file_unreadable</source>
+      <translation>{path} cannot be read: {why}.</translation>
+    </message>
+    <message>
+      <source>credit.foreign</source>
+      <translation>This credit is of another run, or of other peers than those who show it.</translation>
+    </message>
+    <message>
+      <source>credit.forged_bundle</source>
+      <translation>The peer {peer} has not signed what it is said to show, or it was changed since.</translation>
+    </message>
+    <message>
+      <source>credit.forged_sheet</source>
+      <translation>This credit was not signed by the trainer {peer} that it names, or was changed since.</translation>
+    </message>
+    <message>
+      <source>credit.forged_totals</source>
+      <translation>The board {board} has not signed these sums, or they were changed since.</translation>
+    </message>
+    <message>
+      <source>credit.none</source>
+      <translation>Nobody has signed anything for this PC yet. That takes a minute after other peers have trained with its experts.</translation>
+    </message>
+    <message>
+      <source>credit.not_of_peer</source>
+      <translation>The file names the peer {peer}, but holds credit of another one.</translation>
+    </message>
+    <message>
+      <source>credit.not_written</source>
+      <translation>{path} cannot be written: {why}.</translation>
+    </message>
+    <message>
+      <source>credit.twice</source>
+      <translation>The peer {peer} shows two sheets of one trainer for one week.</translation>
+    </message>
+    <message>
+      <source>credit.unreadable</source>
+      <translation>This holds no credit that this Hearth understands. It may be damaged, or of a newer version.</translation>
+    </message>
+    <message>
+      <source>credit.untimely</source>
+      <translation>This credit is of a week that is long past, or still to come. Check the clock of this PC and of the peer.</translation>
     </message>
     <message>
       <source>data.no_digits</source>
@@ -2716,6 +2766,10 @@
     <message>
       <source>traffic.blob</source>
       <translation>Copies of checkpoints</translation>
+    </message>
+    <message>
+      <source>traffic.credit</source>
+      <translation>Signatures of credit</translation>
     </message>
     <message>
       <source>traffic.dht</source>

@@ -13,6 +13,7 @@ from tests import figures
 from tests.bench import (
     alone,
     convergence,
+    credit,
     desktop,
     devices,
     idle,
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
             o.quick, o.trunk, o.trainers, o.seeds or (1 if o.quick else SEEDS), o.out, o.data, o.split, o.processes
         )
     ),
+    "credit": lambda o: credit.measure(o.quick),
     "desktop": lambda o: desktop.measure(o.quick),
     "devices": lambda o: devices.measure(o.quick),
     "idle": lambda o: idle.measure(o.quick),

@@ -18,6 +18,7 @@ from PySide6.QtNetwork import QHostAddress, QTcpServer, QTcpSocket
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from core.community.credit_history import credit
 from core.community.reading import Reader, read_only
 from core.contracts import control as wire
 from core.contracts.ledger import ListParams, SeriesParams
@@ -179,6 +180,7 @@ class ToyWorker:
     def tell_of(self, ledger: Reader) -> None:
         """Answer as a worker with this ledger does."""
         self.answers["totals"] = lambda params: ledger.totals(time.time())
+        self.answers["credit"] = lambda params: credit(ledger, {})
         self.answers["series"] = lambda params: ledger.series(msgspec.convert(params, SeriesParams))
         self.answers["sessions"] = lambda params: ledger.sessions(msgspec.convert(params, ListParams))
 

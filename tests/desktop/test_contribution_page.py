@@ -31,6 +31,7 @@ from core.community.calendar import DAY, HOUR, midnight
 from core.community.ledger import Ledger
 from core.community.reading import read_only
 from core.contracts.control import ErrorInfo
+from core.contracts.credit import Credit, Exchanged, With, day_of
 from core.contracts.ledger import Amounts, SeriesParams, Session
 from core.contracts.notices import plain
 from core.contracts.status import DeviceStatus
@@ -97,6 +98,24 @@ def test_it_shows_what_the_ledger_tells(page: tuple[MainWindow, ContributionPage
     assert CARD in texts(contribution.shares) and "Handwritten digits" in texts(contribution.shares)
     assert "in the last seven days; the most was" in contribution.week.map.accessibleDescription()
     assert plot.accessibleName() == "Compute time" and "the most was" in plot.accessibleDescription()
+
+
+def test_credit_has_a_card_once_others_were_helped(
+    qtbot: QtBot, page: tuple[MainWindow, ContributionPage], toy: ToyWorker
+) -> None:
+    window, contribution = page
+    assert not contribution.credit.isVisible()
+    today = day_of(time.time())
+    peers = [With("ab" * 32, counted=9_000_000, signed=8_000_000, verified=7_000_000)]
+    given = [Exchanged("digits-1", day, True, 65_536, 4.6e11, 1.3e11, peers, 0) for day in (today, today - 40)]
+    toy.answers["credit"] = lambda params: Credit(today, given, 9.2e11, 2.6e11, today - 40)
+    contribution.look()
+    qtbot.waitUntil(contribution.credit.isVisible)
+    assert texts(contribution.credit) == "Verified credit | 460 | GFLOP today | 920 GFLOP ever\n260 GFLOP pending"
+    window.resize(1040, 720)
+    qtbot.waitUntil(lambda: contribution._placed == (3, 5))
+    window.resize(1600, 900)
+    qtbot.waitUntil(lambda: contribution._placed == (5, 5))
 
 
 def test_wider_figures_take_two_rows_instead_of_leaving_the_window(

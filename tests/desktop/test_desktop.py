@@ -92,7 +92,7 @@ def test_what_is_asked_for_reaches_the_worker(qtbot: QtBot, start: Start, toy: T
     actions.start_now.emit()
     actions.change_settings.emit({"threads": 2})
     qtbot.waitUntil(lambda: "set_settings" in toy.methods())
-    asked_by_itself = ("subscribe", "log", "totals", "series", "network", "trunk")
+    asked_by_itself = ("subscribe", "log", "totals", "credit", "series", "network", "trunk")
     assert [method for method in toy.methods() if method not in asked_by_itself] == [
         "pause",
         "resume",

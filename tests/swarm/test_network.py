@@ -20,9 +20,9 @@ from core.experts.grid import Uid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
-from core.worker.network import Network
 from core.worker.places import NetworkOptions
 from tests.dht_peers import until
+from tests.disks import network_of
 from tests.workers import DIGITS_CALLS, RunningWorker, hearth, start_paused, wait_until, worker
 
 HERE = "127.0.0.1:0"
@@ -72,7 +72,7 @@ async def test_the_manifest_names_peers_to_join_through(
 ) -> None:
     caplog.set_level(logging.INFO, "core.worker.network")
     run = msgspec.structs.replace(manifest.load("digits"), bootstrap=(address(backbone),))
-    async with Network(tmp_path, NetworkOptions((HERE,)), [run]) as joining:
+    async with network_of(tmp_path, NetworkOptions((HERE,)), [run]) as joining:
         await until(lambda: joining.dht.contacts(), "the peer that the manifest names")
         assert joining.status().peers[0].peer == network(backbone).peer
         await until(lambda: "Joined the network: " in caplog.text, "the line in the log")

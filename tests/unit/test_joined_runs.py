@@ -14,10 +14,9 @@ from core.store.data_folder import MANIFEST_FILE, RUNS
 from core.store.small_files import Files
 from core.swarm.state_room import StateRoom
 from core.worker.joined_runs import MOST, Kept, keep, manifests_of, newest, setting_of
-from core.worker.network import Network
 from core.worker.places import NetworkOptions
 from tests.dht_peers import until
-from tests.disks import run_files, supervisor
+from tests.disks import network_of, run_files, supervisor
 from tests.unit.test_signed_manifest import decoded, signed
 
 
@@ -77,7 +76,7 @@ async def test_a_run_that_is_joined_later_is_met_through_the_peers_that_it_names
     options = NetworkOptions(("127.0.0.1:0",), lan=False)
     for name in ("there", "here"):
         (tmp_path / name).mkdir()
-    async with Network(tmp_path / "there", options) as there, Network(tmp_path / "here", options) as here:
+    async with network_of(tmp_path / "there", options) as there, network_of(tmp_path / "here", options) as here:
         run = msgspec.structs.replace(manifests.load("digits"), bootstrap=(address_text(there.node.address()),))
         files = run_files(tmp_path, tmp_path / "run", grid=Grid(run.run, run.model.layers, run.model.grid))
         compute = supervisor(run, tmp_path / "run", files)

@@ -9,6 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from core.community.credit_book import CreditBook
+from core.community.ledger import Ledger
 from core.contracts import manifest
 from core.contracts.control import ADDRESS_FILE, PROTOCOL, Address, Hello, LeaveRunParams, PredictParams, Request
 from core.contracts.errors import ComputeError
@@ -40,7 +42,7 @@ async def test_nothing_of_a_run_stays_at_the_node(tmp_path: Path) -> None:
                 list(node.on_banned),
             )
 
-        before = registered()
+        before, book = registered(), CreditBook(Ledger(tmp_path), node.identity)
         for name in ("one", "two"):
             run = msgspec.structs.replace(digits, run=name)
             grid = Grid(name, run.model.layers, run.model.grid)
@@ -49,7 +51,9 @@ async def test_nothing_of_a_run_stays_at_the_node(tmp_path: Path) -> None:
             assert isinstance(hosted, HostedExperts)
             room, roles = StateRoom(hosted, files), frozenset({"host", "train"})
             mirrors = Mirrors(node.shaper, frozenset(), lambda: False)
-            swarm = Swarm(node, here.dht, run, compute, files, room, roles, mirrors, named=lambda: True, on_lan=False)
+            swarm = Swarm(
+                node, here.dht, run, compute, files, room, roles, mirrors, named=lambda: True, on_lan=False, book=book
+            )
             async with swarm:
                 assert node.on_banned and registered() != before
                 node.strike(other.rpc.peer, 20.0)  # banned: the run is told

@@ -7,7 +7,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtWidgets import QWidget
 
 from app import theme as look
-from app.formats import NONE, percent
+from app.formats import NONE, number, percent, tip
 from app.icons import Icon, placed, rounded, smooth
 from app.language import mark, tr
 from app.pages.contribution.history import GROUPS, KINDS, Kind, together
@@ -18,6 +18,8 @@ from app.widgets.basics import Bar, Card, ElidedLabel, Label, Panel
 from app.widgets.boxes import STRETCH, add, discard, grid_box, hbox, vbox
 from app.widgets.buttons import Segmented
 from app.widgets.inputs import Choice
+from core.contracts.credit import Credit
+from core.contracts.words import operations
 
 ASKING = mark("Shown as soon as the worker has told its history.")
 NOTHING_HERE = mark("Nothing in this time.")
@@ -61,13 +63,38 @@ class TotalCard(Panel):
         ]
         self._word.setText(tr("{name}, about", name=name) if estimates[0] and any(periods[0]) else name)
         first, plus, second = together(kinds, periods[0]).partition(" + ")
-        self.value.setText(first)
-        self._unit.setText(f"+ {second} {tr('today')}" if plus else tr("today"))
-        self._more.setText(tr("{week} in 7 days\n{ever} ever", week=written[1], ever=written[2]))
+        more = tr("{week} in 7 days\n{ever} ever", week=written[1], ever=written[2])
+        self._show(first, f"+ {second} {tr('today')}" if plus else tr("today"), more)
         exact = together(kinds, periods[0], exact=True)
         exact = tr("about {amount}", amount=exact) if estimates[0] else exact
         self.setAccessibleName(f"{name}: {tr('{amount} today', amount=exact)}")
         self.setAccessibleDescription(self._more.text().replace("\n", ", "))
+
+    def _show(self, value: str, unit: str, more: str) -> None:
+        self.value.setText(value)
+        self._unit.setText(unit)
+        self._more.setText(more)
+
+
+class CreditCard(TotalCard):
+    """What other peers have signed for, and what they are still to sign or to audit."""
+
+    def __init__(self) -> None:
+        super().__init__(tr("Verified credit"), "shield")
+        self.has_any = False
+
+    def show_credit(self, credit: Credit) -> None:
+        """Show what this PC was credited with; nothing as long as it has computed for nobody."""
+        self.has_any = credit.since is not None
+        self.setVisible(self.has_any)
+        today, ever = (operations(amount, number) for amount in (credit.given(1)[0], credit.verified))
+        value, _, unit = today.partition(" ")
+        pending = operations(credit.pending, number)
+        more = tr("{ever} ever\n{pending} pending", ever=ever, pending=pending)
+        self._show(value, f"{unit} {tr('today')}", more)
+        self.setToolTip(tip(tr("Computed for other peers, and confirmed by their signatures and audits.")))
+        self.setAccessibleName(f"{tr('Verified credit')}: {tr('{amount} today', amount=today)}")
+        self.setAccessibleDescription(more.replace("\n", ", "))
 
 
 class HistoryCard(Card):

@@ -14,7 +14,7 @@ from app import theme as look
 from app.background import Saver
 from app.language import mark, told, tr, tr_run
 from app.pages.contribution import share_picture
-from app.pages.contribution.cards import ASKING, NOTHING_HERE, HistoryCard, SharesCard, TotalCard, WeekCard
+from app.pages.contribution.cards import ASKING, NOTHING_HERE, CreditCard, HistoryCard, SharesCard, TotalCard, WeekCard
 from app.pages.contribution.history import (
     BY,
     GROUPS,
@@ -50,7 +50,7 @@ EVERY_MS = 10_000
 TOLD_MS = 8000
 NOTHING_YET = mark("Nothing yet. Bars appear within a minute after this PC has begun to compute.")
 FOUR_ABREAST = 700
-"""Pages narrower than this have two cards of totals in a row."""
+"""Pages narrower than this have the cards of totals in two rows."""
 
 
 class _Look:
@@ -93,13 +93,15 @@ class ContributionPage(LookingPage):
         add(self.head, (self._told, 1), self.range, self.export)
         self.lent, self.trained = TotalCard(tr("Compute time"), "clock"), TotalCard(tr("Samples trained"), "model")
         self.calls, self.energy = TotalCard(tr("Expert calls served"), "experts"), TotalCard(tr("Energy"), "energy")
-        self._cards = (self.lent, self.trained, self.calls, self.energy)
+        self.credit = CreditCard()
+        self.credit.hide()
+        self._cards = (self.lent, self.trained, self.calls, self.energy, self.credit)
         self._totals_grid = QGridLayout()
         self._totals_grid.setSpacing(look.CARD_GAP)
         self.history, self.week, self.shares = HistoryCard(), WeekCard(), SharesCard()
         add(self.body, self._totals_grid, (self.history, 3), (Pair(self.week, self.shares), 2))
-        self._abreast = 0
-        self._place_totals(4)
+        self._placed: tuple[int, int] = (0, 0)
+        self._place_totals(all_abreast=True)
         self._built_in = {run.run_id: run.title for run in map(manifests.load, manifests.built_in_runs())}
         """Titles by run id: also of a run that was left."""
         self._status: Status | None = None
@@ -123,11 +125,15 @@ class ContributionPage(LookingPage):
 
     def _place_fitting_totals(self) -> None:
         """Anew for other figures, which may be wider, as well as for another width."""
-        for card in self._cards:
+        cards = self._shown_cards()
+        for card in cards:
             card.body.activate()  # else it tells how wide its last figures were
         room = self.width() - 2 * look.PAGE_MARGIN
-        needed = sum(card.minimumSizeHint().width() for card in self._cards) + 3 * look.CARD_GAP
-        self._place_totals(2 if self.width() < theme().px(FOUR_ABREAST) or room < needed else 4)
+        needed = sum(card.minimumSizeHint().width() for card in cards) + (len(cards) - 1) * look.CARD_GAP
+        self._place_totals(all_abreast=self.width() >= theme().px(FOUR_ABREAST) and room >= needed)
+
+    def _shown_cards(self) -> list[TotalCard]:
+        return [card for card in self._cards if card is not self.credit or self.credit.has_any]
 
     def update_status(self, status: Status) -> None:
         self._status = status
@@ -151,11 +157,15 @@ class ContributionPage(LookingPage):
         for choice in (self.range, self.history.kind):  # nobody could answer
             choice.setEnabled(not stale)
 
-    def _place_totals(self, abreast: int) -> None:
-        if abreast != self._abreast:
-            self._abreast = abreast
-            for at, card in enumerate(self._cards):
+    def _place_totals(self, all_abreast: bool) -> None:
+        """In one row, or in two."""
+        cards = self._shown_cards()
+        abreast = len(cards) if all_abreast else (len(cards) + 1) // 2
+        if (abreast, len(cards)) != self._placed:
+            self._placed = abreast, len(cards)
+            for at, card in enumerate(cards):
                 self._totals_grid.addWidget(card, at // abreast, at % abreast)
+            for at in range(len(self._cards)):
                 self._totals_grid.setColumnStretch(at, int(at < abreast))
 
     # asking
@@ -172,6 +182,7 @@ class ContributionPage(LookingPage):
                 self.failed(error)
 
         client.totals(this.expect("totals"), failed)
+        client.credit(this.expect("credit"), failed)
         client.series(last_week(now), this.expect("week"), failed)
         client.sessions(ListParams(LISTED), this.expect("sessions"), failed)
         for metric, _, _ in kind.metrics:
@@ -191,6 +202,7 @@ class ContributionPage(LookingPage):
         answers, kind, chosen = self._shown.answers, self._shown.kind, self._shown.chosen
         series = [Answer(answers[f"{metric} by run"], answers[f"{metric} by device"]) for metric, _, _ in kind.metrics]
         totals: Totals = answers["totals"]
+        self.credit.show_credit(answers["credit"])
         self._show_totals(totals)
         shown = bars(kind, series, self.history.group.value(), chosen, self._names, answers["sessions"])
         empty = tr(NOTHING_HERE) if totals.since else tr(NOTHING_YET)

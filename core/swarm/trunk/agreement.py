@@ -6,6 +6,7 @@ backbone peers too. A module is loaded only for a run that names it: a worker wi
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Self
@@ -47,6 +48,8 @@ class Agreement(ABC):
         """
         self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, manifest.ends)
         """Of the trunk."""
+        self._seen: dict[bytes, Counter[int]] = {}
+        """Samples that went into what is agreed, by trainer and part of the trunk."""
 
     @abstractmethod
     async def __aenter__(self) -> Self:
@@ -93,6 +96,15 @@ class Agreement(ABC):
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
         return []
+
+    def saw(self, trainer: bytes, samples: int, part: int = 0) -> None:
+        """Note that a trainer's samples were counted here, or in a round in which this PC took part."""
+        self._seen.setdefault(trainer, Counter())[part] += samples
+
+    def seen(self) -> dict[bytes, int]:
+        """The samples of each trainer that this PC saw counted since its start. Each part of the trunk has all of them:
+        they are those of the part of which this PC has seen most."""
+        return {trainer: max(parts.values()) for trainer, parts in self._seen.items()}
 
     def serve(self, calls: Calls) -> None:
         """Answer one compute process after the other.

@@ -359,6 +359,8 @@ class DeDLOC(Agreement):
         self.reduced += result.reduced
         self._settled, self._alone = True, False
         self._who = figures.of_group(group, result.counted)
+        for peer, counted in result.counted.items():
+            self.saw(peer, counted)
         if result.vector is not None:
             agreed = Agreed(0, offer.version + 1, trained + result.samples, result.peers)
             return await asyncio.to_thread(Taken.by, agreed, result.vector.tobytes())

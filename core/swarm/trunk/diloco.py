@@ -304,6 +304,8 @@ class DiLoCo(Agreement):
             return FragmentAnswer(0, False, "none"), b""
         if offer.kind == "difference":
             counted = await syncer.offer(peer, offer.version, offer.samples, payload)
+            if counted:
+                self.saw(peer, offer.samples, part)
             if counted and peer != self._node.peer:
                 self.reduced += len(payload)
             self._heard[part] = time.time()

@@ -210,6 +210,7 @@ class ParameterServers(Agreement):
     def _note(self, trainer: str, offer: Offer, agreed: Agreed) -> None:
         if offer.samples and agreed.counted:
             self._given[trainer] = time.time(), offer.samples
+            self.saw(parse_peer(trainer), offer.samples)
 
     def _serve(
         self, client: str, offer: Offer, payload: bytes, far: Callable[[float], None] = lambda times: None

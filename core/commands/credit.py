@@ -1,0 +1,104 @@
+"""`hearth credit`: what this PC computed for others and who signed for it; `hearth board`: the same of all peers."""
+
+import argparse
+import contextlib
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import RenderableType
+
+from core.commands import common, tables
+from core.community.credit_history import credit as credit_of
+from core.community.reading import read_only
+from core.community.rules import rules_of
+from core.contracts import manifest as manifests
+from core.contracts.credit import DAY_S, BoardParams, CertificateParams, Credit, Exchanged, Published
+from core.contracts.errors import ManifestError, NotRunning
+from core.contracts.words import counted, operations
+from core.control.client import ControlClient
+from core.store.data_folder import RUNS, data_path
+
+CERTIFICATE = "hearth-certificate.json"
+BOARD_S = 300.0
+"""The longest wait until all peers have been asked."""
+
+
+def credit(options: argparse.Namespace) -> None:
+    """Works also while no worker runs."""
+    answer = _credit(data_path(options.data_dir))
+    if options.json:
+        common.print_json(answer)
+    elif answer.exchanged:
+        tables.show(_table(answer))
+        print(f"Given: {operations(answer.verified)} verified, {operations(answer.pending)} pending, ever.")
+    else:
+        print("Nothing yet. Figures appear when other peers train with the experts of this PC, or it with theirs.")
+
+
+def certificate(options: argparse.Namespace) -> None:
+    """Have the worker write one."""
+    path = Path(options.out or CERTIFICATE).absolute()
+    with common.client(options) as client:
+        client.call("certificate", CertificateParams(str(path)), dict[str, str], BOARD_S)
+    print(f"{path} holds what trainers have signed for this PC. Anybody can check it: hearth credit verify FILE")
+
+
+def board(options: argparse.Namespace) -> None:
+    """Ask all peers, verify, and write the page; again and again if the user wants it."""
+    folder = Path(options.out).absolute()
+    while True:
+        with common.client(options) as client:
+            asked = BoardParams(str(folder), tuple(options.trust))
+            done = client.call("board", asked, Published, BOARD_S)
+        if options.json:
+            common.print_json(done)
+        else:
+            print(
+                f"{folder}: {counted(done.peers, 'peer')}, {counted(done.sheets, 'signed sheet')}; "
+                f"{operations(done.verified)} verified, {operations(done.pending)} pending."
+            )
+            for one in done.refused:
+                print(f"Refused: {one}")
+        if options.every is None:
+            return
+        time.sleep(options.every)
+
+
+def _credit(folder: Path) -> Credit:
+    try:
+        with ControlClient(folder) as client:
+            return client.call("credit", {}, Credit)
+    except NotRunning:  # or it hangs, but the file is there
+        return credit_of(read_only(folder), flops_of(folder))
+
+
+def flops_of(folder: Path) -> Mapping[str, int]:
+    """Of a unit of work, by run: of those that come with Hearth and those that were ever joined."""
+    found = {}
+    kept = sorted(str(path) for path in (folder / RUNS).glob("*/manifest.json"))
+    for name in (*manifests.built_in_runs(), *kept):
+        with contextlib.suppress(ManifestError):
+            run = manifests.load(name)
+            found[run.run_id] = rules_of(run).flops
+    return found
+
+
+def _table(answer: Credit) -> RenderableType:
+    shown = tables.table()
+    for head in ("Day (UTC)", "Run", "", "Peer"):
+        shown.add_column(head)
+    for head in ("Verified", "Pending"):
+        shown.add_column(head, justify="right")
+    for one in answer.exchanged:
+        day = time.strftime("%Y-%m-%d", time.gmtime(one.day * DAY_S))
+        amounts = operations(one.verified), operations(one.pending)
+        shown.add_row(day, one.run, "given to" if one.given else "got from", _all(one), *amounts, style="bold")
+        for peer in one.peers:
+            of_peer = operations(one.flops * peer.verified), operations(one.flops * peer.pending)
+            shown.add_row("", "", "", peer.peer[:8], *of_peer)
+    return shown
+
+
+def _all(one: Exchanged) -> str:
+    return counted(len(one.peers) + one.others, "peer")

@@ -1,0 +1,83 @@
+"""`hearth credit verify`: whether a certificate or a board's sums are true, by their signatures alone."""
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.commands.credit import flops_of
+from core.community import signing
+from core.community.rules import Record, records_of
+from core.contracts.credit import DAY_S, Certificate, SignedTotals
+from core.contracts.errors import UNREADABLE, CreditError
+from core.contracts.notices import notice
+from core.contracts.words import counted, operations
+from core.store.data_folder import data_path
+
+MOST = 1 << 28
+"""Bytes of a file."""
+
+
+def verify(options: argparse.Namespace) -> None:
+    """Raises:
+    CreditError: why it is not to be believed.
+    """
+    fields, document = _read(options.file)
+    try:
+        if "totals" in fields:
+            _verify_totals(msgspec.convert(fields, SignedTotals))
+        else:
+            _verify_certificate(msgspec.json.decode(document, type=Certificate), data_path(options.data_dir))
+    except UNREADABLE as error:
+        raise CreditError(notice("credit.unreadable")) from error
+
+
+def _read(path: Path) -> tuple[dict[str, Any], bytes]:
+    try:
+        if path.stat().st_size > MOST:
+            raise CreditError(notice("credit.unreadable"))
+        document = path.read_bytes()
+        return msgspec.json.decode(document, type=dict[str, Any]), document
+    except OSError as error:
+        raise CreditError(notice("credit.file_unreadable", path=str(path), why=str(error.strerror))) from error
+    except UNREADABLE as error:
+        raise CreditError(notice("credit.unreadable")) from error
+
+
+def _verify_totals(signed: SignedTotals) -> None:
+    signing.check_totals(signed)
+    totals = signed.totals
+    verified = sum(line.verified for line in totals.lines)
+    print(f"Signed by the board {totals.board} on {_date(totals.time)}, and unchanged since.")
+    print(f"{operations(verified)} verified of {counted(len({line.peer for line in totals.lines}), 'peer')}.")
+    print(f"It trusts {', '.join(peer[:16] for peer in totals.trusted)}. Whether you trust the board is up to you.")
+
+
+def _verify_certificate(certificate: Certificate, folder: Path) -> None:
+    records: list[Record] = []
+    for one in certificate.bundles:
+        bundle = signing.opened(one)
+        if bundle.host.hex() != certificate.peer:
+            raise CreditError(notice("credit.not_of_peer", peer=certificate.peer[:8]))
+        records += records_of(bundle)
+    print(f"Every signature is good. The peer {certificate.peer} computed for others:")
+    known = flops_of(folder)
+    for run in sorted({record.run for record in records}):
+        _tell(run, [record for record in records if record.run == run], known.get(run), certificate.flops.get(run, 0))
+    print("That trainers signed is certain, not who they are: what a board counts of it is less or the same.")
+
+
+def _tell(run: str, records: Sequence[Record], known: int | None, said: int) -> None:
+    trainers = counted(len({record.trainer for record in records}), "trainer")
+    first, last = (_date(pick(record.day for record in records) * DAY_S) for pick in (min, max))
+    audited, flops = sum(record.audited for record in records), said if known is None else known
+    unsure = "" if known is not None else ", if an operation costs what the file says"
+    work, part = operations(flops * sum(record.work for record in records)), operations(flops * audited)
+    print(f"  {run}: {work}, of which {part} were audited, by {trainers}, {first} to {last}{unsure}")
+
+
+def _date(moment: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(moment))

@@ -1,0 +1,134 @@
+"""A board: all that peers have shown of a run, verified and summed. Anybody can have one."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from core.community import signing
+from core.community.board_page import page
+from core.community.credit_book import CreditBook
+from core.community.rules import Share, records_of, rules_of, shares, sights_of
+from core.contracts.credit import (
+    PAGE_FILE,
+    TOTALS_FILE,
+    BoardTotals,
+    Bundle,
+    Certificate,
+    Line,
+    Named,
+    Published,
+    SignedTotals,
+)
+from core.contracts.errors import CreditError
+from core.contracts.manifest import Manifest
+from core.contracts.notices import notice
+from core.identity import Identity
+
+REFUSED = 20
+"""That are told."""
+
+
+async def totals(
+    book: CreditBook, board: Identity, manifests: Sequence[Manifest], trusted: Sequence[str], refused: Sequence[str]
+) -> SignedTotals:
+    """Sum up what there is. Its signatures were checked when it came.
+
+    Args:
+        book: where it is kept.
+        board: signs the sums, and is trusted itself.
+        manifests: of the runs.
+        trusted: peers that are believed beside it, as hex digits.
+        refused: what was not believed, and why, in words.
+
+    Raises:
+        DataFolderError: the ledger cannot be read.
+    """
+    believed = {board.peer, *map(bytes.fromhex, trusted)}
+    lines: list[Line] = []
+    peers: dict[str, Named] = {}
+    sheets = 0
+    for manifest in manifests:
+        bundles = [signing.decoded(one) for one in await book.bundles(manifest.run_id)]
+        names = _names(bundles)
+        teams = {host: named.team for host, named in names.items() if named.team}
+        rules = rules_of(manifest)
+        records = [record for bundle in bundles for record in records_of(bundle)]
+        sights = [sight for bundle in bundles for sight in sights_of(bundle)]
+        worth = shares(records, sights, rules.work, believed, teams)
+        lines += _lines(worth, rules.flops)
+        peers |= {host.hex(): named for host, named in names.items() if named.name or named.team}
+        sheets += sum(len(bundle.entries) for bundle in bundles)
+    runs = {manifest.run_id: manifest.title for manifest in manifests}
+    known = sorted(peer.hex() for peer in believed)
+    told = BoardTotals(
+        "hearth board 1", board.peer.hex(), time.time(), runs, known, lines, peers, sheets, [*refused][-REFUSED:]
+    )
+    return signing.sign_totals(board, told)
+
+
+def _names(bundles: Sequence[Bundle]) -> dict[bytes, Named]:
+    newest = {bundle.host: bundle for bundle in sorted(bundles, key=lambda bundle: bundle.week)}
+    return {host: Named(bundle.name, bundle.team) for host, bundle in newest.items()}
+
+
+def _lines(worth: Sequence[Share], flops: int) -> list[Line]:
+    """By peer and day."""
+    found: dict[tuple[str, int, bytes], tuple[float, dict[str, float]]] = {}
+    for share in worth:
+        record = share.record
+        key = record.run, record.day, record.host
+        verified, pending = found.get(key, (0.0, {}))
+        for reason, amount in share.pending.items():
+            pending[reason] = pending.get(reason, 0.0) + amount * flops
+        found[key] = verified + share.verified * flops, pending
+    return [Line(run, day, host.hex(), *amounts) for (run, day, host), amounts in sorted(found.items())]
+
+
+def publish(signed: SignedTotals, folder: Path) -> Published:
+    """Write the sums and the page that shows them.
+
+    Raises:
+        CreditError: the folder cannot be written.
+    """
+    totals = signed.totals
+    write(folder / TOTALS_FILE, msgspec.json.format(msgspec.json.encode(signed)))
+    write(folder / PAGE_FILE, page(totals).encode())
+    verified, pending = (line.verified for line in totals.lines), (sum(line.pending.values()) for line in totals.lines)
+    peers = {line.peer for line in totals.lines}
+    return Published(len(peers), sum(verified), sum(pending), totals.sheets, totals.refused)
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file that others may be reading.
+
+    Raises:
+        CreditError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(path.name + ".partial")
+        partial.write_bytes(content)
+        partial.replace(path)
+    except OSError as error:
+        raise CreditError(notice("credit.not_written", path=str(path), why=str(error.strerror))) from error
+
+
+async def certificate(book: CreditBook, manifests: Sequence[Manifest]) -> Certificate:
+    """All that trainers have signed for this PC.
+
+    Args:
+        book: where it is kept.
+        manifests: of the runs.
+
+    Raises:
+        CreditError: nobody has signed anything.
+        DataFolderError: the ledger cannot be read.
+    """
+    bundles = [one for run in manifests for one in await book.own_bundles(run.run_id)]
+    signed = [one for one in bundles if signing.decoded(one).entries]
+    if not signed:
+        raise CreditError(notice("credit.none"))
+    flops = {run.run_id: rules_of(run).flops for run in manifests}
+    return Certificate("hearth certificate 1", book.me.hex(), flops, signed)
