@@ -3602,44 +3602,6 @@
       <translation>Hält für sie nie an</translation>
     </message>
     <message>
-      <source>data.bad_idx</source>
-      <translation>{path} ist keine von MNISTs Dateien, ist beschädigt, oder passt nicht zu ihren Klassen.</translation>
-    </message>
-    <message>
-      <source>data.bad_line</source>
-      <translation>Zeile {line:digits} von {path} ist kein JSON-Objekt mit einem "text": {why}.</translation>
-    </message>
-    <message>
-      <source>data.bad_list</source>
-      <translation>Die Liste der Teile des Laufs ist keine: {why}. Frage den Organisator.</translation>
-    </message>
-    <message>
-      <source>data.bad_picture</source>
-      <translation>{path} ist kein lesbares Bild: {why}. Repariere es, oder nimm es weg.</translation>
-    </message>
-    <message>
-      <source>data.changed</source>
-      <translation>Eine Datei wurde geändert, während sie gelesen wurde. Versuche es noch einmal.</translation>
-    </message>
-    <message>
-      <source>data.classes</source>
-      <translation>Es gibt {n} Klassen, jede ein Ordner mit Bildern; es müssen 2 bis {most} sein.</translation>
-    </message>
-    <message>
-      <source>data.coming</source>
-      <translation>Die Daten des Laufs {run} sind noch nicht hier. Sie werden von Peers geholt, die sie haben; das Training beginnt mit dem ersten Teil.</translation>
-    </message>
-    <message>
-      <source>data.fails</source>
-      <translation>{times:count}-mal hintereinander konnten die Daten des Laufs nicht geholt oder weitergegeben werden ({error}). Bitte melde es.</translation>
-    </message>
-    <message>
-      <source>data.line_too_long</source>
-      <translation>Zeile {line:digits} von {path} ist länger als {most:size}. Mache mehrere Dokumente daraus.</translation>
-      <source>credit.audited_too_much</source>
-      <translation>Diese Gutschrift nennt mehr geprüfte Arbeit, als geleistet wurde.</translation>
-    </message>
-    <message>
       <source>credit.fails</source>
       <translation>Gutschriften für andere Teilnehmer konnten {times:count}-mal hintereinander nicht unterschrieben werden ({error}). Was sie geleistet haben, ist gezählt und wird unterschrieben, sobald das geht; bitte melde es.</translation>
     </message>
@@ -3686,6 +3648,42 @@
     <message>
       <source>credit.untimely</source>
       <translation>Diese Gutschrift gehört zu einer Woche, die lange vorbei ist oder noch kommt. Prüfe die Uhr dieses PCs und die des Teilnehmers.</translation>
+    </message>
+    <message>
+      <source>data.bad_idx</source>
+      <translation>{path} ist keine von MNISTs Dateien, ist beschädigt, oder passt nicht zu ihren Klassen.</translation>
+    </message>
+    <message>
+      <source>data.bad_line</source>
+      <translation>Zeile {line:digits} von {path} ist kein JSON-Objekt mit einem "text": {why}.</translation>
+    </message>
+    <message>
+      <source>data.bad_list</source>
+      <translation>Die Liste der Teile des Laufs ist keine: {why}. Frage den Organisator.</translation>
+    </message>
+    <message>
+      <source>data.bad_picture</source>
+      <translation>{path} ist kein lesbares Bild: {why}. Repariere es, oder nimm es weg.</translation>
+    </message>
+    <message>
+      <source>data.changed</source>
+      <translation>Eine Datei wurde geändert, während sie gelesen wurde. Versuche es noch einmal.</translation>
+    </message>
+    <message>
+      <source>data.classes</source>
+      <translation>Es gibt {n} Klassen, jede ein Ordner mit Bildern; es müssen 2 bis {most} sein.</translation>
+    </message>
+    <message>
+      <source>data.coming</source>
+      <translation>Die Daten des Laufs {run} sind noch nicht hier. Sie werden von Peers geholt, die sie haben; das Training beginnt mit dem ersten Teil.</translation>
+    </message>
+    <message>
+      <source>data.fails</source>
+      <translation>{times:count}-mal hintereinander konnten die Daten des Laufs nicht geholt oder weitergegeben werden ({error}). Bitte melde es.</translation>
+    </message>
+    <message>
+      <source>data.line_too_long</source>
+      <translation>Zeile {line:digits} von {path} ist länger als {most:size}. Mache mehrere Dokumente daraus.</translation>
     </message>
     <message>
       <source>data.no_digits</source>

@@ -723,44 +723,6 @@
       <translation>Never stops for them</translation>
     </message>
     <message>
-      <source>data.bad_idx</source>
-      <translation>{path} is none of MNIST's files, is damaged, or does not fit its labels.</translation>
-    </message>
-    <message>
-      <source>data.bad_line</source>
-      <translation>Line {line:digits} of {path} is no JSON object with a "text": {why}.</translation>
-    </message>
-    <message>
-      <source>data.bad_list</source>
-      <translation>The list of the run's shards is none: {why}. Ask the organiser.</translation>
-    </message>
-    <message>
-      <source>data.bad_picture</source>
-      <translation>{path} is no picture that can be read: {why}. Repair it, or take it away.</translation>
-    </message>
-    <message>
-      <source>data.changed</source>
-      <translation>A file was changed while it was read. Try again.</translation>
-    </message>
-    <message>
-      <source>data.classes</source>
-      <translation>There are {n} classes, each a folder with pictures; there must be 2 to {most}.</translation>
-    </message>
-    <message>
-      <source>data.coming</source>
-      <translation>The data of the run {run} are not here yet. They are fetched from peers that have them; training begins with the first part.</translation>
-    </message>
-    <message>
-      <source>data.fails</source>
-      <translation>The run's data could not be fetched or given {times:count} times in a row ({error}). Please report it.</translation>
-    </message>
-    <message>
-      <source>data.line_too_long</source>
-      <translation>Line {line:digits} of {path} is longer than {most:size}. Make several documents of it.</translation>
-      <source>credit.audited_too_much</source>
-      <translation>This credit says that more was audited than was done.</translation>
-    </message>
-    <message>
       <source>credit.fails</source>
       <translation>Credit could not be signed for other peers {times:count} times in a row ({error}). What they did is counted, and signed for once that works; please report it.</translation>
     </message>
@@ -807,6 +769,42 @@
     <message>
       <source>credit.untimely</source>
       <translation>This credit is of a week that is long past, or still to come. Check the clock of this PC and of the peer.</translation>
+    </message>
+    <message>
+      <source>data.bad_idx</source>
+      <translation>{path} is none of MNIST's files, is damaged, or does not fit its labels.</translation>
+    </message>
+    <message>
+      <source>data.bad_line</source>
+      <translation>Line {line:digits} of {path} is no JSON object with a "text": {why}.</translation>
+    </message>
+    <message>
+      <source>data.bad_list</source>
+      <translation>The list of the run's shards is none: {why}. Ask the organiser.</translation>
+    </message>
+    <message>
+      <source>data.bad_picture</source>
+      <translation>{path} is no picture that can be read: {why}. Repair it, or take it away.</translation>
+    </message>
+    <message>
+      <source>data.changed</source>
+      <translation>A file was changed while it was read. Try again.</translation>
+    </message>
+    <message>
+      <source>data.classes</source>
+      <translation>There are {n} classes, each a folder with pictures; there must be 2 to {most}.</translation>
+    </message>
+    <message>
+      <source>data.coming</source>
+      <translation>The data of the run {run} are not here yet. They are fetched from peers that have them; training begins with the first part.</translation>
+    </message>
+    <message>
+      <source>data.fails</source>
+      <translation>The run's data could not be fetched or given {times:count} times in a row ({error}). Please report it.</translation>
+    </message>
+    <message>
+      <source>data.line_too_long</source>
+      <translation>Line {line:digits} of {path} is longer than {most:size}. Make several documents of it.</translation>
     </message>
     <message>
       <source>data.no_digits</source>
