@@ -17,7 +17,7 @@ from core.contracts.credit import BoardParams, Published
 from core.contracts.errors import HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
-from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus, PeerReach, PeerStatus
+from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.notices import Notice, notice
 from core.contracts.run_link import RunLink
 from core.contracts.words import counted
@@ -26,7 +26,6 @@ from core.identity import Identity, PeerId, peer_text
 from core.net.addresses import address_text, host_of, known_addresses, parse_address
 from core.net.endpoint import kept
 from core.net.lan import Lan
-from core.net.link import Link
 from core.net.reach import Reach
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
@@ -36,6 +35,7 @@ from core.swarm.manifest_exchange import fetch_manifest
 from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
 from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.connected_peers import peer_status
 from core.worker.places import NetworkOptions
 from core.worker.swarm import Swarm
 
@@ -320,30 +320,9 @@ class Network:
             nat=reach.nat,
             outside=list(reach.outside),
             roles=sorted(self._options.roles),
-            peers=[self._peer(link) for link in links[first : first + count]],
+            peers=[peer_status(self.node, link) for link in links[first : first + count]],
             connected=len(links),
         )
-
-    def _peer(self, link: Link) -> PeerStatus:
-        path, faults = link.connection.path(), self.node.bans.score(link.peer, time.monotonic())
-        received, sent = link.lanes.over_tcp.on_the_wire()
-        return PeerStatus(
-            peer_text(link.peer),
-            link.path,
-            link.seen_at() or "",
-            path.rtt_ms,
-            path.bytes_in + received,
-            path.bytes_out + sent,
-            link.since_unix,
-            faults,
-            self._reach_of(link.peer),
-        )
-
-    def _reach_of(self, peer: PeerId) -> PeerReach:
-        address = self.node.pool.book.get(peer)
-        if address is None:
-            return "unknown"
-        return "reachable" if address.addresses else "relayed" if address.relays else "dials out only"
 
     async def dht_get(self, key: str) -> list[DhtRecord]:
         """The records of a key, of this network's replicas; a run's name in it stands for the run's id."""

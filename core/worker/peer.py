@@ -20,8 +20,6 @@ from core.contracts.control import Bye, Snapshot
 from core.contracts.credit import BoardParams, Credit, Published
 from core.contracts.errors import HearthError
 from core.contracts.notices import Notice, english
-from core.contracts.run_details import RunDetails
-from core.contracts.run_link import link_to
 from core.contracts.status import BenchmarkStatus, CurvePoint, LogLine, RunStatus, Status
 from core.logs import Ring
 from core.net.background import Background
@@ -279,20 +277,6 @@ class Peer:
         self.policy.decide()
         self._changed.set()
         return run.status()
-
-    async def run_details(self, name: str) -> RunDetails:
-        """What a run is, be it joined or not. See `Runs.details`."""
-        return await self.runs.details(name)
-
-    def run_link(self, name: str) -> str:
-        """The link by which others join a run through this PC and the peers that its manifest names.
-
-        Raises:
-            RunError: there is no such run, or nobody has signed it, or there is no peer to join through.
-            NetworkError: this PC works alone.
-        """
-        manifest = self.runs.named(name).manifest
-        return link_to(manifest, [self.network.status().address, *manifest.bootstrap])
 
     async def leave_run(self, name: str) -> RunStatus:
         """Train a run no more, be the client gone or not: nor at the next start, for which the settings name another

@@ -15,7 +15,7 @@ from core.contracts.errors import RunError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails, details_of
-from core.contracts.run_link import is_link, parse_link
+from core.contracts.run_link import is_link, link_to, parse_link
 from core.contracts.succession import changes, check_successor
 from core.net.limits import Newest
 from core.policy.inputs import Compute, Phase
@@ -193,6 +193,16 @@ class Runs:
                 return msgspec.structs.replace(found, joined=True, next_revision=after.revision, changed=changed)
         manifest, _, _ = await self._found(name)
         return msgspec.structs.replace(details_of(manifest), joined=manifest.run_id in self._runs)
+
+    def link(self, name: str) -> str:
+        """The link by which others join a run through this PC and the peers that its manifest names.
+
+        Raises:
+            RunError: there is no such run, or nobody has signed it, or there is no peer to join through.
+            NetworkError: this PC works alone.
+        """
+        manifest = self.named(name).manifest
+        return link_to(manifest, [self._given.network.status().address, *manifest.bootstrap])
 
     def _check_size(self, manifest: Manifest) -> None:
         """Refuse a run that needs more than this PC has.
