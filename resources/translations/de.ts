@@ -3602,6 +3602,10 @@
       <translation>Hält für sie nie an</translation>
     </message>
     <message>
+      <source>credit.audited_too_much</source>
+      <translation>Er nennt mehr geprüfte Arbeit als Arbeit.</translation>
+    </message>
+    <message>
       <source>credit.fails</source>
       <translation>Gutschriften für andere Teilnehmer konnten {times:count}-mal hintereinander nicht unterschrieben werden ({error}). Was sie geleistet haben, ist gezählt und wird unterschrieben, sobald das geht; bitte melde es.</translation>
     </message>

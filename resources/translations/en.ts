@@ -723,6 +723,10 @@
       <translation>Never stops for them</translation>
     </message>
     <message>
+      <source>credit.audited_too_much</source>
+      <translation>It names more audited work than work.</translation>
+    </message>
+    <message>
       <source>credit.fails</source>
       <translation>Credit could not be signed for other peers {times:count} times in a row ({error}). What they did is counted, and signed for once that works; please report it.</translation>
     </message>
