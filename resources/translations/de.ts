@@ -3603,7 +3603,7 @@
     </message>
     <message>
       <source>credit.audited_too_much</source>
-      <translation>Er nennt mehr geprüfte Arbeit als Arbeit.</translation>
+      <translation>Sie nennt mehr geprüfte Arbeit als Arbeit.</translation>
     </message>
     <message>
       <source>credit.fails</source>
