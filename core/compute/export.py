@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import shutil
 import sys
+import tempfile
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -35,6 +36,8 @@ from core.training.trainer import Trainer
 MOST_BYTES = 1 << 26
 """Of a job: 16 million experts are not exported by one PC."""
 LOADER = "model.py"
+FILES = {"model.safetensors", "held_out.safetensors", "manifest.json", "evaluation.json", "README.md", LOADER}
+"""All that a folder holds. One with anything else in it is not replaced."""
 
 
 def main() -> int:
@@ -63,6 +66,7 @@ async def export(collected: Collected, out: Path) -> Exported:
         OSError: it cannot be written.
     """
     manifest = collected.manifest
+    await asyncio.to_thread(_check, out)
     if TRUNK not in collected.parts:
         raise CheckpointError(notice("export.no_trunk", run=collected.run))
     backends = _experts(collected)
@@ -88,20 +92,32 @@ async def export(collected: Collected, out: Path) -> Exported:
     return done
 
 
+def _check(out: Path) -> None:
+    if out.exists() and not (out.is_dir() and {path.name for path in out.iterdir()} <= FILES):
+        raise CheckpointError(notice("export.taken", folder=str(out)))
+
+
 def _write(out: Path, manifest: Manifest, weights: Mapping[str, Tensor], held_out: Part, done: Exported) -> None:
-    partial = out.with_name(out.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
-    save_file({key: value.detach().contiguous() for key, value in weights.items()}, partial / "model.safetensors")
-    data = {"inputs": _small(held_out.inputs), "labels": _small(held_out.labels)}
-    save_file({key: value.contiguous() for key, value in data.items()}, partial / "held_out.safetensors")
-    (partial / "manifest.json").write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
-    (partial / "evaluation.json").write_bytes(msgspec.json.format(msgspec.json.encode(done)))
-    (partial / LOADER).write_bytes(files("resources").joinpath("export", LOADER).read_bytes())
-    (partial / "README.md").write_text(card(manifest, done), "utf8")
-    if out.exists():
-        shutil.rmtree(out)
-    partial.rename(out)
+    """Write a folder beside it, which takes its place when it is whole."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    partial = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    try:
+        save_file({key: value.detach().contiguous() for key, value in weights.items()}, partial / "model.safetensors")
+        data = {"inputs": _small(held_out.inputs), "labels": _small(held_out.labels)}
+        save_file({key: value.contiguous() for key, value in data.items()}, partial / "held_out.safetensors")
+        (partial / "manifest.json").write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
+        (partial / "evaluation.json").write_bytes(msgspec.json.format(msgspec.json.encode(done)))
+        (partial / LOADER).write_bytes(files("resources").joinpath("export", LOADER).read_bytes())
+        (partial / "README.md").write_text(card(manifest, done), "utf8")
+        partial.chmod(0o755)  # it is there to be given away
+        for path in partial.iterdir():
+            path.chmod(0o644)
+        _check(out)
+        shutil.rmtree(out, ignore_errors=True)
+        partial.rename(out)
+    except BaseException:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
 
 
 def _experts(collected: Collected) -> dict[Uid, ExpertBackend]:

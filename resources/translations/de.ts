@@ -3952,6 +3952,10 @@
       <translation>{folder} kann nicht geschrieben werden: {why}.</translation>
     </message>
     <message>
+      <source>export.taken</source>
+      <translation>In {folder} liegen Dateien, die nicht zu einem exportierten Modell gehören. Nenne mit --out einen anderen Ordner.</translation>
+    </message>
+    <message>
       <source>file.cannot_be_locked</source>
       <translation>{file} lässt sich nicht sperren: {reason}.</translation>
     </message>

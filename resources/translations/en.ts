@@ -1073,6 +1073,10 @@
       <translation>{folder} cannot be written: {why}.</translation>
     </message>
     <message>
+      <source>export.taken</source>
+      <translation>{folder} holds files that are not those of an exported model. Name another folder with --out.</translation>
+    </message>
+    <message>
       <source>file.cannot_be_locked</source>
       <translation>{file} cannot be locked: {reason}.</translation>
     </message>

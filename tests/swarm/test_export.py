@@ -35,6 +35,11 @@ def test_an_exported_model_gives_the_same_evaluation_without_hearth(tmp_path: Pa
         if run == "digits-vc":
             refused = hearth(running.folder, "run", "export", run, "--out", str(tmp_path / "file" / "model"))
             assert refused.returncode == 10 and "cannot be written" in refused.stderr
+            (tmp_path / "mine").mkdir()
+            (tmp_path / "mine" / "letter.txt").write_text("dear")
+            refused = hearth(running.folder, "run", "export", run, "--out", str(tmp_path / "mine"))
+            assert refused.returncode == 10 and "holds files" in refused.stderr
+            assert (tmp_path / "mine" / "letter.txt").read_text() == "dear"
     assert exported.returncode == 0, exported.stderr
     said = json.loads(exported.stdout)
     assert said["experts"] == (0 if run == "digits-vc" else 12) >= said["trained"]
