@@ -151,14 +151,17 @@ def card(manifest: Manifest, done: Exported) -> str:
     """
     model, task = manifest.model, manifest.task
     experts = f"{model.layers} layers of {done.experts // model.layers} experts" if model.layers else "no experts"
-    untrained = done.experts - done.trained
+    untrained, licence = done.experts - done.trained, manifest.licence
     return f"""# {manifest.title}
 
-Trained by volunteers with Hearth, in the run `{done.run}`.
+{manifest.description or "Trained by volunteers with Hearth."} The run is `{done.run}`.
 
 | | |
 | --- | --- |
 | model | `{model.kind}`, {experts}, width {model.width} |
+| licence of the model | {licence.model if licence else "not told"} |
+| data | {manifest.data}; licence: {licence.data if licence else "not told"} |
+| organiser | {manifest.organiser or "nobody has signed this run"} |
 | trained on | {done.samples:,} {task.unit} in {done.step:,} steps of the trunk |
 | loss on data that were never trained on | {done.loss:.5f} nats |
 | right there | {done.accuracy:.2%} |
