@@ -113,7 +113,8 @@ async def test_a_strategy_gathers_gradients_and_agrees_beside_training() -> None
 
     newcomer, _, joined = trained_by(InFours())
     newcomer.take_over(changed)
-    assert joined.others is changed and newcomer.step == 5
+    taken = joined.others
+    assert taken and all(tensor is changed[name] for name, tensor in taken.items()) and newcomer.step == 5
     restarted, _, own = trained_by(InFours())
     restarted.load_state(changed)
     assert own.others is None and restarted.step == 5
