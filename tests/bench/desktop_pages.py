@@ -56,7 +56,7 @@ class Swarm(WorkerClient):
             "grid": lambda asked: self.grid_of(asked.layer),
             "network": lambda asked: self.network_of(asked.first),
             "trunk": lambda asked: TrunkStatus("digits", "local", []),
-            "credit": lambda asked: Credit(),
+            "credit": lambda asked: Credit(0, [], 0.0, 0.0, None),
             "totals": lambda asked: ledger.totals(time.time()),
             "series": ledger.series,
             "sessions": ledger.sessions,
