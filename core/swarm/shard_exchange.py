@@ -45,8 +45,8 @@ TELL_S = 10.0
 """Between two times that others are told of new ones, and that it is read what they have."""
 BEGIN_S = 2.0
 """Until it is read and tried again while training cannot begin yet."""
-STEP_S = 5.0
-"""For which shards are checked, or fetched, before others are told."""
+CHECK_S, FETCH_S = 1.0, 5.0
+"""For which shards are checked, and fetched, before others are told: a newcomer waits for the first word of them."""
 TRY_AGAIN_S = 30.0
 """A shard that nobody gave."""
 
@@ -155,7 +155,7 @@ class ShardExchange:
 
     async def _look(self) -> None:
         """See what came and went; what is new is checked before it is given to anybody."""
-        gone, right, damaged, unchecked = await asyncio.to_thread(self._checked, time.monotonic() + STEP_S)
+        gone, right, damaged, unchecked = await asyncio.to_thread(self._checked, time.monotonic() + CHECK_S)
         for number in gone:
             self._forget(number)
         self._damaged |= damaged
@@ -292,7 +292,7 @@ class ShardExchange:
         return [number for number in fresh if number not in self._here and self._may_come(number)], wanted
 
     async def _fetch_wanted(self) -> None:
-        until = time.monotonic() + STEP_S
+        until = time.monotonic() + FETCH_S
         while time.monotonic() < until:
             came = await asyncio.gather(*(self._fetch_shard(number) for number in self.wanted()[:AT_ONCE]))
             if not any(came):
