@@ -31,7 +31,7 @@ BLOCKED_S = 2.0
 """The most that a step may wait longer for hosts that do not answer than in peace, where a crowded processor is the
 reason, and by which it may take longer than twice the slowest one there."""
 HELD_OUT = 8192
-WAITING = 20
+WAITING = 10
 """Percent of the time for which trainers work that have taken their steps, while experts are not adopted yet."""
 
 
