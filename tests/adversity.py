@@ -6,7 +6,6 @@ one evaluation may be a point off. The held-out part of `text` is cut down to 8 
 as the training.
 """
 
-import contextlib
 import os
 import signal
 import statistics
@@ -22,7 +21,7 @@ from core.contracts.control import Snapshot
 from core.contracts.manifest import Shard
 from core.contracts.status import Status
 from core.store.shards import local_text
-from tests.workers import HERE, RunningWorker, hearth, wait_until, worker
+from tests.workers import HERE, RunningWorker, Workers, hearth, wait_until
 
 JUDGED = 0.75
 """The evaluations after this part of the steps are averaged."""
@@ -32,6 +31,8 @@ BLOCKED_S = 2.0
 """The most that a step may wait longer for hosts that do not answer than in peace, where a crowded processor is the
 reason, and by which it may take longer than twice the slowest one there."""
 HELD_OUT = 8192
+WAITING = 10
+"""Percent of the time for which trainers work that have taken their steps, while experts are not adopted yet."""
 
 
 def longest_s(steps: int) -> float:
@@ -80,9 +81,9 @@ class Moment(NamedTuple):
 class Swarm:
     """Five workers on loopback."""
 
-    def __init__(self, folder: Path, run: str, seed: int, stack: contextlib.ExitStack, noisy: bool) -> None:
+    def __init__(self, folder: Path, run: str, seed: int, workers: Workers, noisy: bool) -> None:
         folder.mkdir()
-        self._folder, self._run, self._stack = folder, manifest(run, folder, seed), stack
+        self._folder, self._run, self._workers = folder, manifest(run, folder, seed), workers
         self._known: list[str] = []
         self.trainers = [self.start("trainer 1", "host,train,backbone")]
         self._known = ["--bootstrap", hearth(self.trainers[0].folder, "address").stdout.strip()]
@@ -95,7 +96,7 @@ class Swarm:
 
     def start(self, name: str, roles: str, program: str = "core") -> RunningWorker:
         arguments = ("--run", self._run, "--listen", HERE, "--role", roles, *self._known)
-        return self._stack.enter_context(worker(self._folder / name, *arguments, program=program))
+        return self._workers.start(self._folder / name, *arguments, program=program)
 
     def statuses(self) -> list[Status]:
         for orphans in self.orphans:
@@ -164,8 +165,8 @@ class Outcome(NamedTuple):
 
 def in_peace(folder: Path, run: str, seed: int, steps: int) -> Outcome:
     """A swarm in which nothing happens, after so many steps of each trainer."""
-    with contextlib.ExitStack() as stack:
-        swarm = Swarm(folder, run, seed, stack, noisy=False)
+    with Workers() as workers:
+        swarm = Swarm(folder, run, seed, workers, noisy=False)
         lost = swarm.until_step(steps, longest_s(steps)).lost
         assert not lost, "batches were lost although no host had died"
         return Outcome(swarm.accuracy(steps), lost, swarm.slowest, swarm.blocked)
@@ -177,8 +178,8 @@ def in_adversity(folder: Path, run: str, seed: int, steps: int) -> Outcome:
     Checks that their experts are adopted in time, and that no batch is lost but those on their way at the kill.
     """
     patience_s = longest_s(steps)
-    with contextlib.ExitStack() as stack:
-        swarm = Swarm(folder, run, seed, stack, noisy=True)
+    with Workers() as workers:
+        swarm = Swarm(folder, run, seed, workers, noisy=True)
         victims = [swarm.killed, swarm.frozen]
         wait_until(lambda: all(hosted([victim]) for victim in victims), "experts at each victim", patience_s)
         swarm.until_step(steps // 5, patience_s)
@@ -195,8 +196,11 @@ def in_adversity(folder: Path, run: str, seed: int, steps: int) -> Outcome:
         try:
             alive.append(swarm.start("late", "host"))
             swarm.orphans.append(of_frozen)
+            swarm.until_step(steps, patience_s)
+            for trainer in swarm.trainers:
+                trainer.give(WAITING)
             adopted_s = swarm.until_adopted(180)
-            end = swarm.until_step(steps, patience_s)
+            end = swarm.moment()
             outcome = Outcome(swarm.accuracy(steps), end.lost, swarm.slowest, swarm.blocked)
         finally:
             send(signal.SIGCONT, frozen)

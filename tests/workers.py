@@ -63,9 +63,19 @@ def wait_until(condition: Callable[[], Any], what: str, seconds: float = PATIENC
 class RunningWorker:
     """One `hearth worker` process."""
 
-    def __init__(self, folder: Path, *arguments: str, program: str = "core") -> None:
+    def __init__(self, folder: Path, *arguments: str, program: str = "core", share: int = 100) -> None:
+        """Start it, and wait until it answers.
+
+        Args:
+            folder: its data folder.
+            arguments: of `hearth worker`.
+            program: the module that is run.
+            share: percent of the time for which compute works, see `give`.
+        """
         self.folder = folder
-        never_busy(folder)
+        self._family: list[psutil.Process] | None = None
+        """What there is to end, once the worker was asked to."""
+        never_busy(folder, share)
         command = [sys.executable, "-m", program, "worker", "--data-dir", str(folder), *arguments]
         null, pipe = subprocess.DEVNULL, subprocess.PIPE
         self.process = subprocess.Popen(command, cwd=ROOT, stdin=null, stdout=null, stderr=pipe, text=True)
@@ -106,12 +116,22 @@ class RunningWorker:
             return psutil.Process(pids[0]) if pids else None
         return None
 
+    def give(self, share: int) -> None:
+        """Have compute work for so many percent of the time and rest in between, from now on: what a test waits for
+        otherwise comes no later, and leaves the processor to other tests."""
+        self.call("set_settings", {"changes": {"cpu_share_in_use": share, "cpu_share_idle": share}})
+
+    def leave(self) -> None:
+        """Ask the worker to end, in the friendly way."""
+        if self.process.poll() is None and self._family is None:
+            self._family = psutil.Process(self.process.pid).children(recursive=True)
+            self.process.terminate()
+
     def close(self) -> None:
         """End the worker in the friendly way; whatever still lives then is a fault."""
-        family = [*psutil.Process(self.process.pid).children(recursive=True)] if self.process.poll() is None else []
+        self.leave()
+        family = self._family or []
         try:
-            if self.process.poll() is None:
-                self.process.terminate()
             self.process.communicate(timeout=PATIENCE_S)
             _, alive = psutil.wait_procs(family, PATIENCE_S)
             assert not alive, f"left behind: {alive}"
@@ -123,22 +143,43 @@ class RunningWorker:
 
 
 @contextlib.contextmanager
-def worker(folder: Path, *arguments: str, program: str = "core") -> Iterator[RunningWorker]:
-    running = RunningWorker(folder, *arguments, program=program)
+def worker(folder: Path, *arguments: str, program: str = "core", share: int = 100) -> Iterator[RunningWorker]:
+    running = RunningWorker(folder, *arguments, program=program, share=share)
     try:
         yield running
     finally:
         running.close()
 
 
-def never_busy(folder: Path) -> None:
-    """Let the next worker in this folder compute all the time, also while other programs do, on a machine of tests, and
-    look for nobody in the local network: the other tests are there."""
+class Workers(contextlib.ExitStack):
+    """Several that end at once: if they did so one after the other, the last ones would train in the meantime."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._started: list[RunningWorker] = []
+
+    def start(self, folder: Path, *arguments: str, program: str = "core", share: int = 100) -> RunningWorker:
+        """As `RunningWorker`."""
+        running = RunningWorker(folder, *arguments, program=program, share=share)
+        self.callback(running.close)
+        self._started.append(running)
+        return running
+
+    def __exit__(self, *raised: Any) -> bool:
+        for running in self._started:
+            running.leave()
+        return super().__exit__(*raised)
+
+
+def never_busy(folder: Path, share: int = 100) -> None:
+    """Let the next worker in this folder compute for so many percent of the time, also while other programs do, on a
+    machine of tests, and look for nobody in the local network: the other tests are there."""
     settings = folder / "settings.json"
     with contextlib.suppress(ValueError, OSError):  # some tests spoil the file or the folder
         chosen = json.loads(settings.read_text()) if settings.exists() else {"version": 2}
         folder.mkdir(parents=True, exist_ok=True)
-        usual = {"busy_cpu_percent": 0, "cpu_share_in_use": 100, "cpu_celsius": 0, "lan": False}
+        usual = {"busy_cpu_percent": 0, "cpu_celsius": 0, "lan": False}
+        usual |= {"cpu_share_in_use": share, "cpu_share_idle": share}
         settings.write_text(json.dumps({**usual, **chosen}))
 
 

@@ -12,18 +12,26 @@ import psutil
 import pytest
 from PIL import Image
 
+from core import cli
 from core.contracts.errors import ProtocolError
 from core.contracts.ledger import Series, Session, Totals, Yield
 from core.contracts.status import GridStatus, Status
-from tests.workers import DIGITS, RunningWorker, hearth, wait_until, worker
+from tests.workers import DIGITS, RunningWorker, hearth, start_paused, wait_until, worker
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWorker]:
-    """A worker that has learned something; tests leave it training."""
+    """A worker that has learned something. Each test finds and leaves it paused: it trains where that is looked at."""
     with worker(tmp_path_factory.mktemp("trained")) as running:
         running.until(lambda status: (status.accuracy or 0) >= 0.95, "an accuracy of 0.95")
+        running.call("pause")
         yield running
+
+
+def resumed(running: RunningWorker) -> Status:
+    """The status of one that was paused, as soon as it trains."""
+    running.call("resume")
+    return running.until(training, "training")
 
 
 def training(status: Status) -> bool:
@@ -43,6 +51,7 @@ def save_digit(path: Path, index: int) -> int:
 
 
 def test_every_expert_learns_and_the_status_tells(trained: RunningWorker) -> None:
+    resumed(trained)
     # one that nobody chooses at first is brought in by the balancing loss, within some thousand steps
     status = trained.until(lambda status: all(expert.updates > 0 for expert in status.experts), "no dead expert")
     assert len(status.experts) == 32
@@ -52,16 +61,29 @@ def test_every_expert_learns_and_the_status_tells(trained: RunningWorker) -> Non
         cells = trained.ask("grid", {"layer": layer}, GridStatus).cells
         assert len(cells) == 16 and all(cell.here and cell.calls > cell.version > 0 for cell in cells)  # type: ignore[operator]
         assert all(cell.load for cell in cells)
+    trained.call("pause")
 
 
-def test_the_model_reads_pictures_from_the_command_line(trained: RunningWorker, tmp_path: Path) -> None:
-    trained.until(lambda status: status.samples >= 40_000, "enough training")
+def test_the_model_reads_pictures_from_the_command_line(
+    trained: RunningWorker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once by a process of its own, while it trains; then by this one, while it is paused."""
+    resumed(trained)
+    trained.until(lambda status: status.samples >= 20_000, "enough training")
+    picture = tmp_path / "digit.png"
+    ask = ["predict", "--json", str(picture), "--data-dir", str(trained.folder)]
     right = 0
     for index in range(20):
-        label = save_digit(tmp_path / "digit.png", index)
-        done = hearth(trained.folder, "predict", "--json", str(tmp_path / "digit.png"))
-        assert done.returncode == 0, done.stderr
-        answer = json.loads(done.stdout)
+        label = save_digit(picture, index)
+        if index == 0:
+            done = hearth(trained.folder, *ask[:3])
+            assert done.returncode == 0, done.stderr
+            told = done.stdout
+            trained.call("pause")
+        else:
+            assert cli.main(ask) == 0
+            told = capsys.readouterr().out
+        answer = json.loads(told)
         assert sum(answer["probabilities"]) == pytest.approx(1, abs=1e-4) and len(answer["seen"]) == 64
         right += answer["probabilities"].index(max(answer["probabilities"])) == label
     assert right >= 16
@@ -75,6 +97,7 @@ def test_the_model_reads_pictures_from_the_command_line(trained: RunningWorker, 
 
 def test_pausing_stops_compute_frees_its_memory_and_resuming_goes_on(trained: RunningWorker) -> None:
     trained.call("set_settings", {"changes": {"memory_grace_s": 1}})
+    resumed(trained)
     compute = trained.compute()
     assert compute is not None
     yields = trained.status().yields.count
@@ -86,13 +109,11 @@ def test_pausing_stops_compute_frees_its_memory_and_resuming_goes_on(trained: Ru
     assert [process.name for process in paused.processes] == ["worker"]
     assert paused.checkpoint_step == paused.step > 0
     wait_until(lambda: not any(cell.load for cell in trained.ask("grid", {"layer": 0}, GridStatus).cells), "no load")
-    trained.call("resume")
-    resumed = trained.until(training, "training")
-    assert resumed.step >= paused.step
+    assert resumed(trained).step >= paused.step
+    trained.call("pause")
 
 
 def test_a_paused_model_still_answers_and_stays_paused(trained: RunningWorker, tmp_path: Path) -> None:
-    trained.call("pause")
     wait_until(lambda: trained.compute() is None, "the end of the compute process")
     before = trained.status().step
     save_digit(tmp_path / "digit.png", 0)
@@ -100,15 +121,11 @@ def test_a_paused_model_still_answers_and_stays_paused(trained: RunningWorker, t
     assert done.returncode == 0 and "Looks like a" in done.stdout
     wait_until(lambda: trained.compute() is None, "the end of the compute process")
     assert (trained.status().state, trained.status().step) == ("paused", before)
-    trained.call("resume")
-    trained.until(training, "training")
 
 
 def test_a_killed_compute_process_is_started_again_and_goes_on(trained: RunningWorker) -> None:
-    trained.call("pause")
     trained.until(lambda status: status.checkpoint_step == status.step, "a checkpoint")
-    trained.call("resume")
-    before = trained.until(training, "training")
+    before = resumed(trained)
     compute = trained.compute()
     assert compute is not None
     compute.kill()
@@ -116,48 +133,49 @@ def test_a_killed_compute_process_is_started_again_and_goes_on(trained: RunningW
     after = trained.until(training, "training")
     assert after.checkpoint_step is not None and after.step >= (before.checkpoint_step or 0)
     assert after.accuracy is None or after.accuracy > 0.9
+    trained.call("pause")
 
 
 def test_a_frozen_compute_process_is_ended_when_the_user_wants_the_machine(trained: RunningWorker) -> None:
-    trained.until(training, "training")
+    resumed(trained)
     compute = trained.compute()
     assert compute is not None
     compute.send_signal(signal.SIGSTOP)
     trained.call("pause")
     wait_until(lambda: not compute.is_running(), "the end of the frozen process")
     assert trained.status().state == "paused"
+
+
+def test_pausing_while_compute_is_loading_ends_it_at_once(trained: RunningWorker) -> None:
+    wait_until(lambda: trained.compute() is None, "the end of the compute process")
     trained.call("resume")
-    trained.until(training, "training")
+    compute = wait_until(trained.compute, "the start of the compute process")
+    trained.call("pause")
+    wait_until(lambda: not compute.is_running(), "its end")
+    assert trained.status().state == "paused"
+    resumed(trained)
+    trained.call("pause")
 
 
-def test_pausing_while_compute_is_loading_ends_it_at_once(tmp_path: Path) -> None:
-    with worker(tmp_path) as running:
-        compute = wait_until(running.compute, "the start of the compute process")
-        running.call("pause")
-        wait_until(lambda: not compute.is_running(), "its end")
-        assert running.status().state == "paused"
-        running.call("resume")
-        running.until(training, "training")
-
-
-def test_when_the_worker_is_killed_compute_does_not_stay_behind(tmp_path: Path) -> None:
-    running = RunningWorker(tmp_path)
-    running.until(training, "training")
-    compute = running.compute()
+def test_when_the_worker_is_killed_compute_does_not_stay_behind(trained: RunningWorker) -> None:
+    resumed(trained)
+    compute = trained.compute()
     assert compute is not None
-    running.process.kill()
-    running.process.communicate()
+    trained.process.kill()
+    trained.process.wait()
     wait_until(lambda: not compute.is_running() or compute.status() == psutil.STATUS_ZOMBIE, "compute's end")
 
 
-def test_quit_and_start_goes_on_where_it_was(tmp_path: Path) -> None:
-    with worker(tmp_path) as first:
-        first.until(lambda status: (status.accuracy or 0) > 0.8, "an accuracy of 0.8")
-        assert hearth(tmp_path, "quit").returncode == 0
-    kept = json.loads((tmp_path / "runs" / DIGITS / "progress.json").read_text())
-    assert kept["checkpoint_step"] == kept["step"] > 0
-    (tmp_path / "wishes.json").write_text(json.dumps({"paused": True}))
-    with worker(tmp_path) as second:
+def test_quit_and_start_goes_on_where_it_was(trained: RunningWorker) -> None:
+    trained.close()
+    folder = trained.folder
+    with worker(folder) as first:
+        first.until(training, "training")
+        assert hearth(folder, "quit").returncode == 0
+    kept = json.loads((folder / "runs" / DIGITS / "progress.json").read_text())
+    assert kept["checkpoint_step"] == kept["step"] > 0 and kept["accuracy"] > 0.8
+    start_paused(folder)
+    with worker(folder) as second:
         status = second.status()
         assert (status.step, status.samples, status.accuracy) == (kept["step"], kept["samples"], kept["accuracy"])
         second.call("resume")

@@ -3,7 +3,7 @@ trains by itself."""
 
 import signal
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +13,10 @@ import pytest
 from core.contracts.network_status import NetworkStatus
 from core.contracts.trunk_status import TrunkStatus
 from tests.swarm.trunks import PATIENCE_S, Log, Trunks, lost, manifest
-from tests.workers import HERE, RunningWorker, hearth, wait_until
+from tests.workers import HERE, RunningWorker, Workers, hearth, wait_until
+
+WAITING = 10
+"""Percent of the time for which one trains that waits for what others announced to expire."""
 
 
 def family(running: RunningWorker) -> list[psutil.Process]:
@@ -51,11 +54,10 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
     known: list[str] = []
     swarm = Trunks()
     trainers: dict[str, RunningWorker] = {}
-    with ExitStack() as stack:
+    with Workers() as workers:
 
         def start(name: str, role: str = "host,train") -> RunningWorker:
-            running = RunningWorker(tmp_path / name, "--run", run, "--listen", HERE, "--role", role, *known)
-            stack.callback(running.close)
+            running = workers.start(tmp_path / name, "--run", run, "--listen", HERE, "--role", role, *known)
             if "train" in role:
                 trainers[name] = running
                 swarm.ask[name] = partial(running.ask, "trunk", {}, TrunkStatus)
@@ -99,5 +101,6 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
         assert waking.taken_over() <= 2, f"it fell behind again and again: {waking.new()}"
 
         for name in ("second", "third"):
-            trainers[name].close()
+            trainers[name].leave()
+        first.give(WAITING)
         trained_alone(first)

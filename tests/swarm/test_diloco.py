@@ -3,7 +3,6 @@
 import json
 import time
 from collections import defaultdict
-from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 
@@ -12,9 +11,11 @@ import pytest
 
 from core.contracts.network_status import NetworkStatus
 from core.contracts.trunk_status import TrunkStatus
-from tests.workers import HERE, RunningWorker, hearth, wait_until
+from tests.workers import HERE, RunningWorker, Workers, hearth, wait_until
 
 FRAGMENTS = 3
+WAITING = 10
+"""Percent of the time for which trainers work while what they wait for is that a peer is known to be gone."""
 
 
 def manifest(folder: Path) -> str:
@@ -77,6 +78,8 @@ def kill(running: RunningWorker) -> None:
 def go_on_beside_a_frozen_one(swarm: list[RunningWorker], frozen: RunningWorker) -> None:
     """The others' rounds do not wait for it once they know, and it comes to the same agreements when it goes on."""
     others = [running for running in swarm if running is not frozen]
+    for running in others:
+        running.give(WAITING)
     before, processes = versions(others[0]), family(frozen)
     for process in processes:
         process.suspend()
@@ -113,12 +116,10 @@ def all_are_past(swarm: list[RunningWorker], before: list[int]) -> bool:
 def test_workers_agree_bit_for_bit_and_a_dead_syncer_is_replaced(tmp_path: Path) -> None:
     run = manifest(tmp_path)
     known: list[str] = []
-    with ExitStack() as stack:
+    with Workers() as workers:
 
         def start(name: str, roles: str) -> RunningWorker:
-            running = RunningWorker(tmp_path / name, "--run", run, "--listen", HERE, "--role", roles, *known)
-            stack.callback(running.close)
-            return running
+            return workers.start(tmp_path / name, "--run", run, "--listen", HERE, "--role", roles, *known)
 
         first = start("first", "host,train,backbone")
         known += ["--bootstrap", hearth(first.folder, "address").stdout.strip()]
@@ -151,9 +152,11 @@ def test_workers_agree_bit_for_bit_and_a_dead_syncer_is_replaced(tmp_path: Path)
         dying = names[str(syncers[0])] if syncers else swarm[1]
         told = [agreed(running).parts for running in swarm if running is not dying]
         before = versions(first)
+        swarm = [running for running in swarm if running is not dying]
+        for running in swarm:
+            running.give(WAITING)
         kill(dying)
         began = time.monotonic()
-        swarm = [running for running in swarm if running is not dying]
 
         wait_until(lambda: all_are_past(swarm, before), "agreement without the dead one")
         print(f"Adopted after {time.monotonic() - began:.1f} s at most.")
@@ -163,6 +166,8 @@ def test_workers_agree_bit_for_bit_and_a_dead_syncer_is_replaced(tmp_path: Path)
         assert all(samples[part.part] > part.samples for parts in told for part in parts), "what was accepted is lost"
         done = versions(first)
 
+        for running in swarm:
+            running.leave()
         for running in swarm:
             running.close()
         again = start("first", "host,train,backbone")

@@ -4,10 +4,12 @@ import contextlib
 import errno
 import hashlib
 import json
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 import pytest
@@ -31,6 +33,9 @@ STATE_MB = 4.6
 PAGE = 256 << 10
 """Bytes by which the cap may be passed for a moment: what is small grows without being asked, into 4 MB that are left
 free for it, so that nothing is seen of this here."""
+
+HASHES: dict[tuple[int, ...], str] = {}
+"""Of files that were read, by what the system knows of them."""
 
 
 @pytest.fixture
@@ -98,9 +103,18 @@ def saved_states(checkpoints: Path) -> Mapping[str, PartFile]:
                 assert manifests(checkpoints)[:1] != found, "a file of the newest checkpoint is missing"
                 continue
             for part, file in zip(parts.values(), files, strict=True):
-                assert hashlib.file_digest(file, "sha256").hexdigest() == part.sha256
+                assert sha256_of(file) == part.sha256
             return parts
     return {}
+
+
+def sha256_of(file: BinaryIO) -> str:
+    """The hash of a file, which is read once as long as nobody writes to it."""
+    status = os.fstat(file.fileno())
+    known = status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
+    if known not in HASHES:
+        HASHES[known] = hashlib.file_digest(file, "sha256").hexdigest()
+    return HASHES[known]
 
 
 def versions(folder: Path) -> dict[str, int]:
@@ -126,7 +140,7 @@ def saves(running: RunningWorker, count: int) -> Status:
 
 def test_a_new_worker_trains_as_many_experts_as_their_states_have_room(tmp_path: Path, run: str) -> None:
     folder = allowed(tmp_path / "data", 64)
-    with worker(folder, "--run", run, program=PROGRAM) as running, watched(folder) as watch:
+    with worker(folder, "--run", run, program=PROGRAM, share=30) as running, watched(folder) as watch:
         running.until(
             lambda status: any(f"Only {len(status.experts)} experts" in str(text) for text in status.attention),
             "fewer experts",
@@ -189,7 +203,7 @@ def test_two_runs_keep_to_the_space_together(tmp_path: Path, run: str) -> None:
     folder, other = allowed(tmp_path / "data", 128), tmp_path / "other.json"
     other.write_bytes(Path(run).read_bytes().replace(b'"wide"', b'"broad"'))
     ids = [manifest.load(str(path)).run_id for path in (run, other)]
-    with worker(folder, "--run", run, program=PROGRAM) as running, watched(folder) as watch:
+    with worker(folder, "--run", run, program=PROGRAM, share=30) as running, watched(folder) as watch:
         assert hearth(folder, "run", "join", str(other), "--yes").returncode == 0
 
         def states() -> list[list[PartFile]]:
@@ -220,7 +234,7 @@ def test_a_run_that_has_no_room_waits_and_the_other_goes_on(tmp_path: Path, run:
     wide = manifest.load(run)
     model = msgspec.structs.replace(wide.model, hidden=3 * wide.model.hidden, grid=(2, 2))
     other.write_bytes(msgspec.json.encode(msgspec.structs.replace(wide, run="broad", model=model)))
-    with worker(folder, "--run", run, program=PROGRAM) as running, watched(folder) as watch:
+    with worker(folder, "--run", run, program=PROGRAM, share=30) as running, watched(folder) as watch:
         wait_until(lambda: len({part.split(".")[1] for part in versions(folder)}) == 2, "a first state in each layer")
         process = running.compute()
         assert (
@@ -259,7 +273,7 @@ def test_copies_for_others_take_no_more_than_is_allowed(
     listen = ("--run", run, "--listen", HERE)
     with worker(full, *listen, "--role", "backbone", program=PROGRAM) as keeper, watched(full) as watch:
         known = hearth(full, "address").stdout.strip()
-        with worker(free, *listen, "--bootstrap", known, program=PROGRAM) as giver:
+        with worker(free, *listen, "--bootstrap", known, program=PROGRAM, share=30) as giver:
             wait_until(lambda: len(copied(full)[1]) >= 8, "copies")
             names, parts = copied(full)
             wait_until(lambda: len(names & copied(full)[0]) <= 2, "newer ones in their place")
@@ -274,7 +288,7 @@ def test_a_disk_that_refuses_while_it_saves_costs_no_state_and_is_told(
     """It fills, and then becomes one that can only be read, such as after an error of the file system."""
     refused = tmp_path / "refused"
     monkeypatch.setenv("REFUSED", str(refused))
-    with worker(tmp_path / "data", program=PROGRAM) as running:
+    with worker(tmp_path / "data", program=PROGRAM, share=30) as running:
         checkpoints = tmp_path / "data" / "runs" / DIGITS / "checkpoints"
         wait_until(lambda: len(saved_states(checkpoints)) > MOST, "states of most")
         refused.write_text(str(int(errno.ENOSPC)))

@@ -17,7 +17,7 @@ from core.experts.grid import Grid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
-from tests.workers import DIGITS, DIGITS_CALLS, RunningWorker, hearth, wait_until, worker
+from tests.workers import DIGITS, DIGITS_CALLS, RunningWorker, Workers, hearth, wait_until, worker
 
 HERE = "127.0.0.1:0"
 UIDS = [str(uid) for uid in Grid("digits", 2, (4, 4)).uids()]
@@ -156,25 +156,25 @@ def test_all_off_and_on_again_goes_on_from_the_checkpoints(tmp_path: Path) -> No
     known: list[str] = []
     roles = {"first": "host,train,backbone", "second": "host,train", "host": "host"}
 
-    def start(stack: ExitStack, name: str) -> RunningWorker:
-        return stack.enter_context(worker(tmp_path / name, "--listen", HERE, "--role", roles[name], *known))
+    def start(workers: Workers, name: str) -> RunningWorker:
+        return workers.start(tmp_path / name, "--listen", HERE, "--role", roles[name], *known)
 
     def versions(swarm: list[RunningWorker]) -> dict[str, int]:
         return {uid: version for running in swarm for uid, version in hosted(running).items()}
 
-    with ExitStack() as stack:
-        first = start(stack, "first")
+    with Workers() as workers:
+        first = start(workers, "first")
         known += ["--bootstrap", address(first)]
-        swarm = [first, start(stack, "second"), start(stack, "host")]
+        swarm = [first, start(workers, "second"), start(workers, "host")]
         for trainer in swarm[:2]:
             trainer.until(lambda status: (status.accuracy or 0.0) > 0.8, "training")
         wait_until(lambda: divided(*swarm), "a divided grid")
         trained, before = [trainer.status().step for trainer in swarm[:2]], versions(swarm)
 
-    with ExitStack() as stack:
-        first = start(stack, "first")
+    with Workers() as workers:
+        first = start(workers, "first")
         known[-1] = address(first)
-        swarm = [first, start(stack, "second"), start(stack, "host")]
+        swarm = [first, start(workers, "second"), start(workers, "host")]
         wait_until(lambda: divided(*swarm), "the swarm's return")
         for trainer, step in zip(swarm[:2], trained, strict=True):
             trainer.until(lambda status, step=step: status.step > step + 64, "more training")  # type: ignore[misc]

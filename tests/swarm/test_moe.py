@@ -11,7 +11,7 @@ import pytest
 
 from core.contracts.ledger import Totals
 from core.contracts.status import Status
-from tests.workers import RunningWorker, codes, hearth, wait_until, worker
+from tests.workers import RunningWorker, Workers, codes, hearth, wait_until, worker
 
 HERE = "127.0.0.1:0"
 BLOCKED_S = 2.0
@@ -31,15 +31,16 @@ def backbone(tmp_path: Path) -> Iterator[list[str]]:
 
 
 def test_a_peer_without_experts_waits_for_a_host_and_trains_through_it(tmp_path: Path, backbone: list[str]) -> None:
-    with worker(tmp_path / "trainer", "--role", "train", *backbone) as trainer:
+    with Workers() as workers:
+        trainer = workers.start(tmp_path / "trainer", "--role", "train", *backbone)
         waiting = trainer.until(lambda s: codes(s.reason) == ["run.unreachable"], "patience")
         assert waiting.state == "preparing" and waiting.experts == []
-        with worker(tmp_path / "host", "--role", "host", *backbone) as host:
-            learnt = trainer.until(lambda s: (s.accuracy or 0.0) > 0.7, "training through the host")
-            assert learnt.state == "contributing" and "run.through_peers" in codes(learnt.reason)
-            host.until(lambda s: sum(e.updates for e in s.experts) > 100, "experts that learn")
-            wait_until(lambda: host.ask("totals", {}, Totals).all.amounts.peer_calls, "what it did for others")
-            assert host.ask("totals", {}, Totals).all.amounts.samples == 0
+        host = workers.start(tmp_path / "host", "--role", "host", *backbone)
+        learnt = trainer.until(lambda s: (s.accuracy or 0.0) > 0.7, "training through the host")
+        assert learnt.state == "contributing" and "run.through_peers" in codes(learnt.reason)
+        host.until(lambda s: sum(e.updates for e in s.experts) > 100, "experts that learn")
+        wait_until(lambda: host.ask("totals", {}, Totals).all.amounts.peer_calls, "what it did for others")
+        assert host.ask("totals", {}, Totals).all.amounts.samples == 0
 
 
 def send(running: RunningWorker, number: int) -> None:
@@ -57,14 +58,13 @@ def steps(trainer: RunningWorker, more: int, what: str) -> Status:
 
 
 def test_no_step_is_blocked_over_two_seconds_when_hosts_die_and_freeze(tmp_path: Path, backbone: list[str]) -> None:
-    with (
-        worker(tmp_path / "trainer", "--role", "train", *backbone) as trainer,
-        worker(tmp_path / "stays", "--role", "host", *backbone) as stays,
-        worker(tmp_path / "dies", "--role", "host", *backbone) as dies,
-        worker(tmp_path / "freezes", "--role", "host", *backbone) as freezes,
-    ):
-        for host in (stays, dies, freezes):
+    with Workers() as workers:
+        trainer = workers.start(tmp_path / "trainer", "--role", "train", *backbone, share=20)
+        hosts = [workers.start(tmp_path / name, "--role", "host", *backbone) for name in ("stays", "dies", "freezes")]
+        _, dies, freezes = hosts
+        for host in hosts:
             host.until(lambda s: s.calls_per_s > 0, "calls to every host")
+        trainer.give(100)
         usual_s = steps(trainer, 20, "training through three hosts").blocked_s
         assert usual_s is not None
         send(freezes, signal.SIGSTOP)
@@ -80,10 +80,9 @@ def test_no_step_is_blocked_over_two_seconds_when_hosts_die_and_freeze(tmp_path:
 
 
 def test_a_trainer_whose_only_host_is_frozen_says_what_it_waits_for(tmp_path: Path, backbone: list[str]) -> None:
-    with (
-        worker(tmp_path / "trainer", "--role", "train", *backbone) as trainer,
-        worker(tmp_path / "host", "--role", "host", *backbone) as host,
-    ):
+    with Workers() as workers:
+        trainer = workers.start(tmp_path / "trainer", "--role", "train", *backbone)
+        host = workers.start(tmp_path / "host", "--role", "host", *backbone)
         assert steps(trainer, 5, "training through the host").state == "contributing"
         send(host, signal.SIGSTOP)
         try:
@@ -98,10 +97,9 @@ def test_a_trainer_whose_only_host_is_frozen_says_what_it_waits_for(tmp_path: Pa
 
 
 def test_a_host_that_was_frozen_is_asked_again_as_soon_as_it_is_back(tmp_path: Path, backbone: list[str]) -> None:
-    with (
-        worker(tmp_path / "trainer", "--role", "train", *backbone) as trainer,
-        worker(tmp_path / "host", "--role", "host", *backbone) as host,
-    ):
+    with Workers() as workers:
+        trainer = workers.start(tmp_path / "trainer", "--role", "train", *backbone)
+        host = workers.start(tmp_path / "host", "--role", "host", *backbone)
         steps(trainer, 20, "training through the host")
         send(host, signal.SIGSTOP)
         try:
