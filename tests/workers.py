@@ -161,14 +161,14 @@ class Workers(contextlib.ExitStack):
     def start(self, folder: Path, *arguments: str, program: str = "core", share: int = 100) -> RunningWorker:
         """As `RunningWorker`."""
         running = RunningWorker(folder, *arguments, program=program, share=share)
-        self.callback(running.close)
         self._started.append(running)
+        self.callback(running.close)
+        self.callback(self._leave)  # which comes first
         return running
 
-    def __exit__(self, *raised: Any) -> bool:
+    def _leave(self) -> None:
         for running in self._started:
             running.leave()
-        return super().__exit__(*raised)
 
 
 def never_busy(folder: Path, share: int = 100) -> None:

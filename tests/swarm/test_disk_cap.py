@@ -8,8 +8,8 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 import pytest
@@ -108,7 +108,7 @@ def saved_states(checkpoints: Path) -> Mapping[str, PartFile]:
     return {}
 
 
-def sha256_of(file: BinaryIO) -> str:
+def sha256_of(file: BufferedReader) -> str:
     """The hash of a file, which is read once as long as nobody writes to it."""
     status = os.fstat(file.fileno())
     known = status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
