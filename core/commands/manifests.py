@@ -66,11 +66,11 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
     yield from textwrap.wrap(manifest.description, WIDTH)
     licence = manifest.licence
     parts = f", {size(run.data_bytes)} in {counted(run.shards, 'part')}" if run.shards else ""
-    yield f"Data      {manifest.data}{parts}; licence: {licence.data if licence else 'not told'}"
+    yield f"Data      {manifest.data}{parts}; licence: {licence.data if licence else 'not stated'}"
     experts = f", {counted(run.experts, 'expert')}" if run.experts else ""
     yield (
         f"Learns    a model of the kind {manifest.model.kind}, {run.numbers:,} numbers{experts}; "
-        f"licence: {licence.model if licence else 'not told'}"
+        f"licence: {licence.model if licence else 'not stated'}"
     )
     yield f"Needs     {_needs(manifest)}"
     if run.next_revision is not None:
@@ -88,7 +88,7 @@ def _needs(manifest: Manifest) -> str:
         f"{size(manifest.needs_memory_mb << 20)} of memory" if manifest.needs_memory_mb else "",
         f"{size(manifest.needs_disk_mb << 20)} free on the disk" if manifest.needs_disk_mb else "",
     ]
-    return ", ".join(filter(None, told)) or "nothing that it tells"
+    return ", ".join(filter(None, told)) or "no minimum stated"
 
 
 def _signature(manifest: Manifest) -> str:

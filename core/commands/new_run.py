@@ -68,7 +68,11 @@ def new(options: argparse.Namespace) -> None:
     print(cut.about)
     _show(manifest, proposed, cut, volunteers)
     print(f"Wrote {out}, and {counted(cut.shards, 'shard')} into {data_folder(options.data_dir) / OWN}.")
-    print(f"Start it with: hearth worker --run {out} --listen 0.0.0.0:4401")
+    signed, where = out.with_suffix(".signed.json"), f" --data-dir {options.data_dir}" if options.data_dir else ""
+    print("Sign it, train it, and print the link for volunteers:")
+    print(f"    hearth run sign {out}{where}")
+    print(f"    hearth worker --run {signed} --listen 0.0.0.0:4401{where}")
+    print(f"    hearth run link {name}{where}")
 
 
 def _cut(place: Path, own: Path, template: str | None) -> Cut:

@@ -142,7 +142,7 @@ def _export(options: argparse.Namespace) -> None:
     if missing := done.experts - done.trained:
         whole = counted(done.experts, "expert")
         print(f"{missing:,} of {whole} as they began: not trained yet, or nobody gave the state.")
-    print(f"Try it: python {out / 'model.py'}")
+    print(f"Try it: {sys.executable} {out / 'model.py'}")
 
 
 def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
@@ -158,7 +158,7 @@ def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
         with common.client(options) as client:
             print("Collecting the newest state of each part, also from other peers ...", file=sys.stderr)
             collected = client.call("collect", params, Collected, COLLECT_S)
-        out = (options.out or Path(collected.run)).absolute()
+        out = (options.out or Path(collected.run)).resolve()
         print(f"Writing and evaluating {counted(collected.experts, 'expert')} ...", file=sys.stderr)
         job = msgspec.json.encode(ExportJob(collected, str(out)))
         process = subprocess.run(with_torch("write-model"), input=job, stdout=subprocess.PIPE, check=False)

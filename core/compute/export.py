@@ -74,7 +74,7 @@ async def export(collected: Collected, out: Path) -> Exported:
     runtime = Runtime(backends, gate)
     stream = open_stream(manifest, Path(collected.folder))
     trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(backends), gate, stream)
-    trainer.take_over(read(manifest.run, TRUNK, Path(collected.parts[TRUNK].path)).tensors)
+    trainer.load_state(read(manifest.run, TRUNK, Path(collected.parts[TRUNK].path)).tensors)
     gate.open()
     serving = asyncio.create_task(runtime.run())
     try:
@@ -159,8 +159,8 @@ def card(manifest: Manifest, done: Exported) -> str:
 | | |
 | --- | --- |
 | model | `{model.kind}`, {experts}, width {model.width} |
-| licence of the model | {licence.model if licence else "not told"} |
-| data | {manifest.data}; licence: {licence.data if licence else "not told"} |
+| licence of the model | {licence.model if licence else "not stated"} |
+| data | {manifest.data}; licence: {licence.data if licence else "not stated"} |
 | organiser | {manifest.organiser or "nobody has signed this run"} |
 | trained on | {done.samples:,} {task.unit} in {done.step:,} steps of the trunk |
 | loss on data that were never trained on | {done.loss:.5f} nats |

@@ -107,7 +107,7 @@ class Service:
         """Let a call in whose payload of `size` bytes is still to come (0: it is here); see link.Owner.admit."""
         method = self._methods.get(call.method)
         if method is None:
-            points = 0.1 if "@" in call.method else 0.5  # a run that this peer has left is no fault of who asks
+            points = 0.01 if "@" in call.method else 0.5  # a run that this peer has left is no fault of who asks
             self._refuse(link, call.id, "unknown_method", f"This peer has no method {call.method!r}.", points)
         elif size > method.max_payload:
             text = f"{call.method} takes at most {method.max_payload} bytes of payload, not {size}."

@@ -38,6 +38,8 @@ def find(places: Sequence[Path]) -> list[Path]:
     """
     found: list[Path] = []
     for place in places:
+        if not place.exists():
+            raise DataError(notice("data.no_place", place=str(place)))
         if place.is_file():
             found.append(place)
         for parent, folders, names in os.walk(place):

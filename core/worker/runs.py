@@ -1,7 +1,6 @@
 """The runs that this PC has joined: they come and go, and the policy sees and tells all of them together."""
 
 import asyncio
-import contextlib
 import logging
 import shutil
 import time
@@ -184,7 +183,8 @@ class Runs:
         if is_link(name):
             self._shown.pop(name, None)
         if not is_link(name) and not manifests.is_path(name):
-            with contextlib.suppress(RunError):
+            known = [run for run in self if name in (run.id, run.manifest.run)]
+            if known:
                 run = self.named(name)
                 found, after = details_of(run.manifest), run.swarm.successor
                 if after is None:
@@ -236,9 +236,10 @@ class Runs:
             RunError: it goes by that one already, or it is not signed.
             ManifestError: it cannot take the place of the one that holds, or waits to do so.
         """
-        if manifest.organiser is None or manifest.revision == run.manifest.revision:
+        newest = run.swarm.successor or run.manifest
+        if manifest.organiser is None or manifest.revision in (run.manifest.revision, newest.revision):
             raise RunError(notice("run.joined_already", run=run.id))
-        check_successor(run.swarm.successor or run.manifest, manifest)
+        check_successor(newest, manifest)
         joined_runs.keep(self._given.folder, run.id, document)
         return await self._replace(run, manifest)
 

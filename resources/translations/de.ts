@@ -3695,7 +3695,7 @@
     </message>
     <message>
       <source>data.no_files</source>
-      <translation>In {place} ist nichts, womit trainiert werden kann: Textdateien enden auf {endings}.</translation>
+      <translation>In {place} ist nichts, womit trainiert werden kann. Texte sind Dateien, die auf {endings} enden; Bilder liegen in einem Ordner je Klasse.</translation>
     </message>
     <message>
       <source>data.no_labels</source>
@@ -3704,6 +3704,10 @@
     <message>
       <source>data.no_pictures</source>
       <translation>In {place} sind keine Bilder für die Vorlage {template}: Ordner mit Bildern, einer für jede Klasse, oder MNISTs Dateien.</translation>
+    </message>
+    <message>
+      <source>data.no_place</source>
+      <translation>Es gibt keinen Ordner und keine Datei {place}.</translation>
     </message>
     <message>
       <source>data.no_room</source>
@@ -4708,7 +4712,7 @@
     </message>
     <message>
       <source>manifest.no_newer</source>
-      <translation>seine Revision ist {revision}, und {have} gilt. Erhöhe `revision`.</translation>
+      <translation>dieses Manifest hat Revision {revision}, und {have} gilt. Erhöhe `revision`.</translation>
     </message>
     <message>
       <source>manifest.no_pictures</source>

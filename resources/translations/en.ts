@@ -816,7 +816,7 @@
     </message>
     <message>
       <source>data.no_files</source>
-      <translation>There is nothing to train on in {place}: files of text end with {endings}.</translation>
+      <translation>There is nothing to train on in {place}. Texts are files that end with {endings}; pictures lie in a folder for each class.</translation>
     </message>
     <message>
       <source>data.no_labels</source>
@@ -825,6 +825,10 @@
     <message>
       <source>data.no_pictures</source>
       <translation>There are no pictures in {place} for the template {template}: folders of pictures, one for each class, or MNIST's files.</translation>
+    </message>
+    <message>
+      <source>data.no_place</source>
+      <translation>There is no folder or file {place}.</translation>
     </message>
     <message>
       <source>data.no_room</source>
@@ -1829,7 +1833,7 @@
     </message>
     <message>
       <source>manifest.no_newer</source>
-      <translation>its revision is {revision}, and {have} holds. Raise `revision`.</translation>
+      <translation>this manifest has revision {revision}, and {have} holds. Raise `revision`.</translation>
     </message>
     <message>
       <source>manifest.no_pictures</source>

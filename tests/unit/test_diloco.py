@@ -328,6 +328,11 @@ async def test_the_trunk_is_evaluated_and_asked_as_it_is_agreed_on_by_who_is_not
         strategy.by_agreed(lambda: 1 // 0)
     assert torch.equal(trunk(), learnt), "training goes on from what it has learnt"
 
+    restarted, _ = strategy_with(lambda offer, numbers: (Agreed(0, offer.version + 1, 8, peers), agreement))
+    restarted.load_state(strategy.state())
+    told = restarted.by_agreed(lambda: torch.cat([p.detach().flatten() for p in restarted.parameters]))
+    assert torch.equal(told, learnt if peers == 1 else before), "nor after a restart"
+
 
 async def test_trainers_agree_more_often_at_first() -> None:
     def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:

@@ -117,8 +117,8 @@ def test_a_successor_is_of_the_same_run_and_key_and_newer() -> None:
     check_successor(first, third)
     assert changes(second, third) == ["title", "training.clip", "training.trunk_rate", "description"]
     for before, after, why in (
-        (first, decoded(signed(title="Digits")), "its revision is 1, and 1 holds"),
-        (second, first, "its revision is 1, and 2 holds"),
+        (first, decoded(signed(title="Digits")), "has revision 1, and 1 holds"),
+        (second, first, "has revision 1, and 2 holds"),
         (first, decoded(signed(by=STRANGER, revision=2)), "not signed by the organiser"),
         (manifest.load("digits"), second, "not signed by the organiser"),
         (first, decoded(signed(model=msgspec.structs.replace(first.model, width=32), revision=2)), "is of the run"),

@@ -243,6 +243,7 @@ class DiLoCo(TrunkStrategy):
         for part, (fragment, version) in enumerate(zip(self._fragments, self._versions, strict=True)):
             state[f"{AGREED}{part}"] = fragment.read(self._agreed) if version else torch.zeros(fragment.size)
             state[f"{AGREED}{part}.version"] = torch.tensor(version)
+            state[f"{AGREED}{part}.peers"] = torch.tensor(self._peers[part])
         return state
 
     def load_state(self, state: dict[str, Tensor]) -> None:
@@ -252,6 +253,8 @@ class DiLoCo(TrunkStrategy):
             if numbers is not None:
                 fragment.write(self._agreed, numbers)
         self._versions = [version for _, version in agreed]
+        told = (state.get(f"{AGREED}{part}.peers") for part in range(len(self._fragments)))
+        self._peers = [1 if peers is None else max(1, int(peers)) for peers in told]  # older states do not have it
         self._samples = [0] * len(self._fragments)
         self._life += 1
         self._begun = self.step  # whatever was on the way is trained on anew
