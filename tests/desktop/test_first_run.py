@@ -58,6 +58,9 @@ def click(widget: QWidget) -> None:
 
 
 def key(widget: QWidget, name: Qt.Key, alt: bool = False) -> None:
+    if alt:  # a shortcut, which only an active window has; another program's may have become it meanwhile
+        widget.activateWindow()
+        assert QTest.qWaitForWindowActive(widget.window(), 30_000)
     QTest.keyClick(widget, name, Qt.KeyboardModifier.AltModifier if alt else Qt.KeyboardModifier.NoModifier)
 
 
