@@ -228,3 +228,8 @@ def test_a_certificate_commands_no_terminal(tmp_path: Path, capsys: pytest.Captu
     path.write_bytes(msgspec.json.encode(Certificate("hearth certificate 1", host.peer.hex(), {}, [shown])))
     assert cli.main(["credit", "verify", str(path), "--data-dir", str(tmp_path)]) == 0
     assert "owned" in (told := capsys.readouterr().out) and "\x1b" not in told
+
+
+def test_nothing_is_kept_of_keys_that_did_no_work(pair: Pair) -> None:
+    pair.trainer.add(RUN, "got", pair.host.me, 1000)
+    assert not pair.exchange() and not pair.host._sheets
