@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from core.contracts.control import PAUSE_S, START_NOW_S
 from core.contracts.errors import HearthError
 from core.contracts.notices import last_words
+from core.logs import printable
 
 PROCESSES = {"compute": "core.compute.process", "write-model": "core.compute.export"}
 """Not for people: the worker starts the first, `hearth run export` the other."""
@@ -35,7 +36,7 @@ def main(arguments: list[str] | None = None) -> int:
         module, _, function = options.command.partition(".")
         return int(getattr(importlib.import_module(f"core.commands.{module}"), function)(options) or 0)
     except HearthError as error:
-        print(last_words(error.notice, os.environ), file=sys.stderr)
+        print(printable(last_words(error.notice, os.environ)), file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130

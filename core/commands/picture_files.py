@@ -13,6 +13,7 @@ from PIL import Image, UnidentifiedImageError
 from core.contracts.errors import DataError
 from core.contracts.model import LABEL, Pictures
 from core.contracts.notices import notice
+from core.regular_files import open_regular
 from core.store.cutting import Source
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp")
@@ -66,7 +67,8 @@ def find(place: Path) -> Found | None:
 def _files(folder: Path) -> Iterator[Path]:
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(parent, name) for name in sorted(names) if Path(name).suffix.lower() in ENDINGS)
+        paths = (Path(parent, name) for name in sorted(names) if Path(name).suffix.lower() in ENDINGS)
+        yield from (path for path in paths if path.is_file() and not path.is_symlink())
 
 
 def _found(read: "partial[Iterator[bytes]]", pictures: Pictures, count: int) -> Found:
@@ -116,7 +118,7 @@ def _of_idx(images: Path, labels: Path) -> Found:
     with _file(images) as file, _file(labels) as label_file:
         count, height, width = _numbers(images, file, 0x803, 3)
         (named,) = _numbers(labels, label_file, 0x801, 1)
-        if count != named or not 0 < height <= 256 or not 0 < width <= 256:
+        if count != named or count > MOST or not 0 < height <= 256 or not 0 < width <= 256:
             raise DataError(notice("data.bad_idx", path=str(images)))
         classes = max(label_file.read(count), default=0) + 1
     pictures = Pictures(width, height, 1, tuple(map(str, range(max(2, classes)))))
@@ -135,6 +137,7 @@ def _of_mnist(images: Path, labels: Path, pictures: Pictures) -> Iterator[bytes]
 
 
 def _file(path: Path) -> BinaryIO:
+    open_regular(path).close()  # a pipe would never begin
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 

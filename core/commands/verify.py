@@ -15,6 +15,8 @@ from core.contracts.credit import DAY_S, Certificate, SignedTotals
 from core.contracts.errors import UNREADABLE, CreditError
 from core.contracts.notices import notice
 from core.contracts.words import counted, operations
+from core.logs import printable
+from core.regular_files import read_regular
 from core.store.data_folder import data_path
 
 MOST = 1 << 28
@@ -37,9 +39,7 @@ def verify(options: argparse.Namespace) -> None:
 
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     try:
-        if path.stat().st_size > MOST:
-            raise CreditError(notice("credit.unreadable"))
-        document = path.read_bytes()
+        document = read_regular(path, MOST)
         return msgspec.json.decode(document, type=dict[str, Any]), document
     except OSError as error:
         raise CreditError(notice("credit.file_unreadable", path=str(path), why=str(error.strerror))) from error
@@ -76,7 +76,7 @@ def _tell(run: str, records: Sequence[Record], known: int | None, said: int) -> 
     audited, flops = sum(record.audited for record in records), said if known is None else known
     unsure = "" if known is not None else ", if an operation costs what the file says"
     work, part = operations(flops * sum(record.work for record in records)), operations(flops * audited)
-    print(f"  {run}: {work}, of which {part} were audited, by {trainers}, {first} to {last}{unsure}")
+    print(f"  {printable(run)}: {work}, of which {part} were audited, by {trainers}, {first} to {last}{unsure}")
 
 
 def _date(moment: float) -> str:

@@ -101,6 +101,8 @@ class CreditBook:
             (run, week, way, peer): Kept(_decode_sheet(signed), countersigned)
             for run, week, way, peer, signed, countersigned in ledger.rows_at_start(query, week_of(since))
         }
+        self._oldest = self.week - WEEKS
+        """The first week that is in memory."""
         self._owed: dict[str, dict[Owed, None]] = {}
         """By run: those whose counts have grown since they were signed for."""
         for key in self._counts:
@@ -209,7 +211,8 @@ class CreditBook:
     # as a host
 
     def offered(self, run: str, caller: bytes, signed: SignedSheet) -> Countersigned:
-        """Take a trainer's sheet, or say why not.
+        """Take a trainer's sheet, or say why not. Nothing is kept of keys that this PC has not computed for: they cost
+        nothing.
 
         Raises:
             CreditError: it is none that could be taken.
@@ -223,7 +226,7 @@ class CreditBook:
             return Countersigned(held.countersigned, counted)
         if held and not signing.is_newer(sheet, held.signed.sheet):
             return Countersigned(None, counted, held.signed)
-        if signing.is_too_much(sheet.total + self._signed_before(sheet), counted):
+        if not counted or signing.is_too_much(sheet.total + self._signed_before(sheet), counted):
             return Countersigned(None, counted)
         kept = Kept(signed, signing.countersign(self._identity, signed))
         self._keep(kept)
@@ -239,8 +242,8 @@ class CreditBook:
         key = sheet.run, sheet.week, *self._between(sheet)
         self._sheets[key] = kept
         self._ledger.keep("credit_sheets", key, (_encode(kept.signed), kept.countersigned))
-        oldest = self.week - WEEKS
-        if any(week < oldest for _, week, _, _ in self._sheets):
+        if (oldest := self.week - WEEKS) > self._oldest:
+            self._oldest = oldest
             self._sheets = {key: kept for key, kept in self._sheets.items() if key[1] >= oldest}
 
     def _between(self, sheet: Sheet) -> tuple[Way, bytes]:

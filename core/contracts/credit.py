@@ -37,7 +37,7 @@ DayNumber = Annotated[int, msgspec.Meta(ge=0, le=7_000_000)]
 """Days since 1 January 1970 (UTC)."""
 Shown = Annotated[str, msgspec.Meta(max_length=NAMES)]
 Path = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
-PeerName = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+PeerName = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}\\Z")]
 
 
 def day_of(moment: float) -> int:
@@ -259,7 +259,7 @@ class SignedTotals(msgspec.Struct, frozen=True):
     """As a board publishes it. Signed is the JSON of `totals` without white space, in the order of the fields."""
 
     totals: BoardTotals
-    signature: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{128}$")]
+    signature: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{128}\\Z")]
 
 
 class Published(msgspec.Struct, frozen=True):

@@ -15,6 +15,8 @@ from core.contracts.positions import Path, Place, place_of, places
 
 _AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 """How Python's parser of TOML says where."""
+MOST_DOTS = 8192
+"""In a document of TOML: for a key of so many parts its parser takes a second, for twice as many four times as long."""
 
 
 class Document(NamedTuple):
@@ -31,7 +33,10 @@ class Document(NamedTuple):
             what: is wrong.
             path: to what is wrong, or to what lacks something.
         """
-        found = places(self.text, self.toml)
+        try:
+            found = places(self.text, self.toml)
+        except RecursionError:  # a parser in C goes deeper than this one
+            return what
         while path and path not in found:
             path = path[:-1]
         return _at(place_of(self.text, found[path]), what) if path else what
@@ -52,11 +57,13 @@ def parsed(data: bytes, toml: bool) -> Document:
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
         raise ManifestError(_at(place_of(before, len(before)), notice("manifest.not_utf8"))) from error
+    if toml and text.count(".") > MOST_DOTS:
+        raise ManifestError(notice("manifest.syntax", what=f"more than {MOST_DOTS:,} dots"))
     try:
         fields = tomllib.loads(text, parse_float=_finite) if toml else msgspec.json.decode(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ManifestError(_of_toml(text, str(error))) from error
-    except UNREADABLE as error:
+    except (*UNREADABLE, ValueError) as error:  # the last one for a number of thousands of digits
+        if toml and isinstance(error, ValueError):
+            raise ManifestError(_of_toml(text, str(error))) from error
         raise ManifestError(_of_json(text, str(error))) from error
     if not isinstance(fields, dict):
         raise ManifestError(notice("manifest.no_table"))
@@ -88,6 +95,6 @@ def _of_json(text: str, said: str) -> Notice:
         json.loads(text)
     except json.JSONDecodeError as error:
         return _at(Place(error.lineno, error.colno), notice("manifest.syntax", what=error.msg))
-    except RecursionError:
+    except (RecursionError, ValueError):  # the latter for a number of thousands of digits
         pass
     return notice("manifest.syntax", what=said)

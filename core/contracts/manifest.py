@@ -47,7 +47,7 @@ MOST_BOOTSTRAP = 16
 class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A part of a run's text, named by its content (`core.store.shards`)."""
 
-    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
     size: Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
     """Bytes."""
     held_out: bool = False
@@ -57,7 +57,7 @@ class Shard(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
 class ShardList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file that lists a run's shards (`core.contracts.data`), named by its content as they are."""
 
-    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
     size: Annotated[int, msgspec.Meta(ge=1, le=4 << 20)]
     """Bytes; 32,768 shards take 3.6 MB."""
 
@@ -260,7 +260,7 @@ def _made(document: Document, source: str) -> Manifest:
     try:
         manifest = msgspec.convert(fields, Manifest)
     except msgspec.ValidationError as error:
-        [fault, *_] = [fault for fault in faults_in(Manifest, fields) if fault.path not in _left_out(fields)]
+        fault = next(faults_in(Manifest, _known(fields)))
         raise _invalid(source, document.located(fault.what, fault.path)) from error
     if unknown := [".".join(path) for path in _left_out(fields)]:
         log.info("Fields of the manifest %s that this Hearth does without: %s.", source, ", ".join(sorted(unknown)))
@@ -274,6 +274,15 @@ def _left_out(fields: dict[str, Any]) -> list[tuple[str, ...]]:
     training = fields.get("training")
     inside = training.keys() - _names(Training) if isinstance(training, dict) else set()
     return [*((name,) for name in fields.keys() - _names(Manifest)), *(("training", name) for name in inside)]
+
+
+def _known(fields: dict[str, Any]) -> dict[str, Any]:
+    """All others: what may have been added is no fault, and there may be very many of it."""
+    training, names = fields.get("training"), _names(Training)
+    known = {name: fields[name] for name in fields.keys() & _names(Manifest)}
+    if isinstance(training, dict):
+        known["training"] = {name: training[name] for name in training.keys() & names}
+    return known
 
 
 def _invalid(source: str, why: Notice) -> ManifestError:

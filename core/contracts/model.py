@@ -11,7 +11,7 @@ Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 
 
 Side = Annotated[int, msgspec.Meta(ge=1, le=256)]
-Label = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+Label = Annotated[str, msgspec.Meta(pattern=LINE, min_length=1, max_length=64)]
 LABEL = 2
 """Bytes of a picture's class in a shard, the higher one first; its pixels follow, row by row."""
 

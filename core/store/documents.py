@@ -45,12 +45,17 @@ def find(places: Sequence[Path]) -> list[Path]:
         for parent, folders, names in os.walk(place):
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             paths = [Path(parent, name) for name in sorted(names) if not name.startswith(".")]
-            found += [path for path in paths if path.suffix.lower() in ENDINGS and path.is_file()]
+            found += [path for path in paths if _is_text(path)]
             if len(found) > MAX_FILES:
                 raise DataError(notice("data.too_many_files", most=MAX_FILES))
     if not found:
         raise DataError(notice("data.no_files", place=", ".join(map(str, places)), endings=", ".join(ENDINGS)))
     return found
+
+
+def _is_text(path: Path) -> bool:
+    """Not what a link leads to: in a folder that came from others it may be a file that is nobody's business."""
+    return path.suffix.lower() in ENDINGS and path.is_file() and not path.is_symlink()
 
 
 def documents(path: Path) -> Iterator[bytes]:

@@ -84,8 +84,11 @@ class Mirrors:
             if (rest := self._rests.get(source)) and rest.until > time.monotonic():
                 continue
             try:
-                async with asyncio.timeout(FILE_S):
-                    await self._fetch_from(f"{source.rstrip('/')}/{sha256}", file)
+                begun = file.offset
+                await self._fetch_whole(f"{source.rstrip('/')}/{sha256}", file)
+                if begun and file.digest.hexdigest() != sha256:  # what others gave was wrong, so it is not to blame
+                    await asyncio.to_thread(file.begin_anew)
+                    await self._fetch_whole(f"{source.rstrip('/')}/{sha256}", file)
                 if file.digest.hexdigest() != sha256:
                     await asyncio.to_thread(file.begin_anew)
                     raise NetworkError("It gave something else.")
@@ -102,6 +105,10 @@ class Mirrors:
         self._rests[source] = _Rest(time.monotonic() + rest.next_s, min(2 * rest.next_s, REST_S[1]))
         while len(self._rests) > RESTS:
             del self._rests[next(iter(self._rests))]
+
+    async def _fetch_whole(self, url: str, file: Partial) -> None:
+        async with asyncio.timeout(FILE_S):
+            await self._fetch_from(url, file)
 
     async def _fetch_from(self, url: str, file: Partial) -> None:
         """Follow redirections to the file, and read it."""
@@ -187,17 +194,13 @@ def is_public(address: str) -> bool:
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.ipv4_mapped is not None:
             ip = ip.ipv4_mapped
-        elif ip.sixtofour or ip.teredo or any(ip in network for network in TRANSLATED):
+        elif ip not in GLOBAL or ip.sixtofour or ip.teredo:
             return False
     return ip.is_global and not ip.is_multicast
 
 
-TRANSLATED = (
-    ipaddress.ip_network("64:ff9b::/96"),
-    ipaddress.ip_network("64:ff9b:1::/48"),
-    ipaddress.ip_network("::/96"),
-)
-"""IPv6 addresses that stand for IPv4 ones."""
+GLOBAL = ipaddress.ip_network("2000::/3")
+"""All IPv6 addresses that anybody was ever given: not those of a site, nor those that stand for IPv4 ones."""
 
 
 def _open(scheme: str, address: str, host: str, port: int) -> _Line:

@@ -9,13 +9,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core import cli
 from core.community import signing
 from core.community.credit_book import CreditBook
 from core.community.credit_history import credit
 from core.community.ledger import Ledger
 from core.community.reading import read_only
 from core.community.rules import PARTS, Record, quarter, shares
-from core.contracts.credit import DAY_S, MOST, Bundle, Sheet, SignedBundle, SignedSheet, day_of, days_of, week_of
+from core.contracts.credit import (
+    DAY_S,
+    MOST,
+    Bundle,
+    Certificate,
+    Entry,
+    Sheet,
+    SignedBundle,
+    SignedSheet,
+    day_of,
+    days_of,
+    week_of,
+)
 from core.contracts.errors import CreditError
 from core.identity import Identity
 from tests.cheaters import CHEATS, TODAY, outcome
@@ -203,3 +216,20 @@ def test_cheaters_gain_next_to_nothing_and_honest_peers_lose_nothing(cheat: str)
     came = outcome(CHEATS[cheat])
     assert came.gain <= 0.05, came
     assert came.least > 0.9, came
+
+
+def test_a_certificate_commands_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    host, trainer, week = Identity.generate(), Identity.generate(), 2900
+    run = "\x1b[2J\x1b]0;owned\x07"
+    signed = signing.sign(trainer, Sheet(run, trainer.peer, host.peer, week, (5,) * 7, (0,) * 7))
+    entry = Entry(trainer.peer, (5,) * 7, (0,) * 7, signed.signature)
+    shown = signing.sign_bundle(host, Bundle(run, host.peer, week, "", "", (entry,), ()), False, None)
+    path = tmp_path / "certificate.json"
+    path.write_bytes(msgspec.json.encode(Certificate("hearth certificate 1", host.peer.hex(), {}, [shown])))
+    assert cli.main(["credit", "verify", str(path), "--data-dir", str(tmp_path)]) == 0
+    assert "owned" in (told := capsys.readouterr().out) and "\x1b" not in told
+
+
+def test_nothing_is_kept_of_keys_that_did_no_work(pair: Pair) -> None:
+    pair.trainer.add(RUN, "got", pair.host.me, 1000)
+    assert not pair.exchange() and not pair.host._sheets

@@ -149,3 +149,10 @@ def test_little_is_in_memory(tmp_path: Path) -> None:
 def _made(folder: Path) -> Path:
     folder.mkdir()
     return folder
+
+
+def test_what_a_link_leads_to_is_nobody_s_business(tmp_path: Path) -> None:
+    write(tmp_path / "in", ["one", "two"])
+    (tmp_path / "secret").write_text("private")
+    (tmp_path / "in" / "notes.txt").symlink_to(tmp_path / "secret")
+    assert [path.name for path in find([tmp_path / "in"])] == ["0.txt", "1.txt"]

@@ -217,3 +217,20 @@ def test_what_a_trunk_costs_is_known_without_torch(run: str) -> None:
     expert = EXPERTS[rules.model.expert].multiplications(rules.model) if rules.model.expert else 0
     experts = rules.model.layers * rules.model.k * expert
     assert rules.flops == 2 * (kind.multiplications(rules.model, ends) + experts)
+
+
+@pytest.mark.parametrize(
+    ("document", "toml"),
+    [
+        (changed("digits").replace(b'"title"', b'"titel"'), False),
+        (b'{"version": 1, "x": ' + b'{"a":' * 800 + b"1" + b"}" * 801, False),
+        (b'{"version": ' + b"9" * 5000 + b"}", False),
+        (b"version = " + b"9" * 5000, True),
+        (b"a." * 100_000 + b"a = 1", True),
+        (msgspec.json.encode({f"titl{number}": 1 for number in range(50_000)}), False),
+    ],
+    ids=["another word", "deep", "digits", "digits in TOML", "dots", "keys"],
+)
+def test_a_stranger_s_nonsense_is_refused_at_once(document: bytes, toml: bool) -> None:
+    with pytest.raises(ManifestError):
+        manifest.decode(document, "theirs", toml=toml)

@@ -284,6 +284,7 @@ def test_what_is_public() -> None:
         "127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
         "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "ff02::1", "::ffff:192.168.1.1",
         "::ffff:127.0.0.1", "::192.168.1.1", "64:ff9b::c0a8:101", "2002:c0a8:101::1", "2001:0:1::1", "nonsense", "",
+        "fec0::1", "::ffff:0:c0a8:101",
     ]  # fmt: skip
     assert [one for one in public if not is_public(one)] == []
     assert [one for one in private if is_public(one)] == []
@@ -309,3 +310,11 @@ def test_a_manifest_names_folders_of_web_servers_only(source: str) -> None:
     )
     with pytest.raises(ManifestError):
         manifests.decode(msgspec.json.encode({**fields, "sources": [source]}), "m")
+
+
+async def test_a_server_is_not_blamed_for_the_part_that_others_gave(
+    server: Callable[[Handle], Server], tmp_path: Path
+) -> None:
+    honest = server(ranged)
+    (tmp_path / "file").write_bytes(b"wrong" * 20)
+    assert await fetch(asking(), tmp_path / "file", honest.url) == DATA
