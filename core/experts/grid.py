@@ -5,7 +5,7 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -88,3 +88,9 @@ class Grid:
         """Every cell of every layer, in order."""
         cells = itertools.product(*map(range, self.shape))
         return (Uid(self.run, layer, coords) for layer, coords in itertools.product(range(self.layers), cells))
+
+
+def names(uids: Iterable[Uid]) -> str:
+    """The uids, or their number if they are many."""
+    texts = sorted(map(str, uids))
+    return ", ".join(texts) if len(texts) <= 4 else f"{len(texts)} experts ({texts[0]} to {texts[-1]})"

@@ -17,7 +17,7 @@ from core.contracts.notices import Notice
 from core.contracts.pipe import Progress
 from core.experts.dht_directory import EXPIRY_S
 from core.experts.directory import HostState
-from core.experts.grid import Uid
+from core.experts.grid import Uid, names
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import Newest
 from core.net.recurring import Recurring
@@ -54,6 +54,8 @@ AWAY_S = EXPIRY_S
 """Who was frozen, asleep or cut off for so long may have been replaced: all its claims are young again."""
 TAKERS = 256
 """Peers remembered to whom something was handed over."""
+OWED_S = 120.0
+"""For so long nothing more is handed to a peer that does not host what it got; it may have been restarted."""
 HANDOVER_S = 30.0
 """For a host to save and let go of some experts."""
 
@@ -139,8 +141,8 @@ class Hosting:
         self._life = 0
         self._view: View | None = None
         self._acting = asyncio.Lock()
-        self._gave = Newest[str, list[Uid]](TAKERS)
-        """What was handed over last, by peer."""
+        self._gave = Newest[str, tuple[float, list[Uid]]](TAKERS)
+        """What was handed over last, by peer, and when, time.monotonic()."""
         self._began = self._compared = time.monotonic()
         self._present = time.time()
         """When this PC was last awake and in contact with others; by the wall clock, which goes on while it sleeps."""
@@ -187,8 +189,8 @@ class Hosting:
         """The experts that other peers may call now."""
         if not self._compute.at_work:
             return {}
-        versions = self._hosted.versions()
-        return {uid: HostState(self._compute.figures.report.load, versions.get(uid, 0)) for uid in self._hosted.claimed}
+        load = self._compute.figures.report.load
+        return {uid: HostState(load, version) for uid, version in self._claims().items()}
 
     def _rest_s(self) -> float:
         return TICK_S * random.uniform(0.8, 1.0) if self._may_begin() else SETTLE_S / 3
@@ -203,13 +205,22 @@ class Hosting:
         await self._members.introduce(self._self())
         members = await self._members.look(self._self())
         if self._may_begin() and self.hosts and self._compute.at_work and self._compute.figures.expert_samples_per_s:
-            versions = self._hosted.versions()
-            view = await self._outlook.look(members, {uid: versions.get(uid, 0) for uid in self._hosted.claimed})
-            young = self._hosted.young(YOUNG_S)
-            self._view = view._replace(rivals={uid: rivals for uid, rivals in view.rivals.items() if uid in young})
+            view = await self._outlook.look(members, self._claims())
+            self._view = await self._settle(view)
             plan = placement.plan(self._view, self._me, time.monotonic())
             async with self._acting:
                 await self._act(plan)
+
+    async def _settle(self, view: View) -> View:
+        """Have the other hosts of young claims say in which versions they host these, and look here again."""
+        young = self._hosted.young(YOUNG_S)
+        rivals = await self._members.confirmed({uid: hosts for uid, hosts in view.rivals.items() if uid in young})
+        return view._replace(mine=self._claims(), rivals=rivals)
+
+    def _claims(self) -> dict[Uid, int]:
+        """What others may call here, in its version."""
+        versions = self._hosted.versions()
+        return {uid: versions.get(uid, 0) for uid in self._hosted.claimed}
 
     def _follow_compute(self) -> None:
         """A new process hosts what it began with, one that gives the machine back claims nothing."""
@@ -272,9 +283,9 @@ class Hosting:
         await self._host({uid: path for uid, path in zip(claims, paths, strict=True) if uid not in coming})
         taken = [(uid, path) for uid, path in zip(claims, paths, strict=True) if uid in self._hosted.claimed]
         if adopted := [uid for uid, path in taken if path]:
-            log.info("Adopted %s, which nobody hosted, from the newest checkpoint.", _names(adopted))
+            log.info("Adopted %s, which nobody hosted, from the newest checkpoint.", names(adopted))
         if new := [uid for uid, path in taken if not path]:
-            log.info("Claimed %s, which nobody hosted.", _names(new))
+            log.info("Claimed %s, which nobody hosted.", names(new))
 
     def _is_newer(self, copies: Sequence[Copy]) -> bool:
         """Whether the newest of these copies, the first one, is newer than what is on this disk: it was not fetched."""
@@ -295,14 +306,9 @@ class Hosting:
             self._changed()
 
     async def _yield(self, yields: Mapping[Uid, str]) -> None:
-        """Leave experts to hosts that have a better claim, once these have said so themselves."""
+        """Leave experts to hosts that have a better claim."""
         for winner in set(yields.values()):
-            uids = [uid for uid, better in yields.items() if better == winner]
-            versions, mine = await self._members.confirm(winner, uids), self._hosted.versions()
-            lost = [
-                uid for uid, v in versions.items() if placement.wins((v, winner), (mine.get(uid, 0), self._me), uid)
-            ]
-            await self._drop(lost, f"{winner[:8]} has the better claim")
+            await self._drop({uid for uid in yields if yields[uid] == winner}, f"{winner[:8]} has the better claim")
 
     async def _ask(self, giver: str, count: int) -> None:
         """Have a host that has more than its share hand over some of its experts."""
@@ -319,7 +325,7 @@ class Hosting:
         whole = {uid: path for (uid, state), path in zip(given.items(), paths, strict=True) if path or state is None}
         await self._host(whole)
         if whole:
-            log.info("Took over %s from %s, which hosts more than its share.", _names(whole), giver[:8])
+            log.info("Took over %s from %s, which hosts more than its share.", names(whole), giver[:8])
 
     def _is_expert(self, text: str) -> bool:
         """Whether a peer has named an expert of this run, and not one of another or anything else."""
@@ -345,7 +351,7 @@ class Hosting:
         newer = {uid: await self._copies.newest(str(uid), c, versions.get(uid, 0)) for uid, c in found.items()}
         newer = {uid: path for uid, path in newer.items() if path and uid in self._hosted.claimed}
         if newer:
-            log.info("Went on with a newer state of %s, which another peer had.", _names(newer))
+            log.info("Went on with a newer state of %s, which another peer had.", names(newer))
             await self._host(newer)
 
     async def _drop(self, uids: Iterable[Uid], why: str) -> list[Uid]:
@@ -354,7 +360,7 @@ class Hosting:
         if not wanted:
             return []
         if claimed := wanted & self._hosted.claimed:
-            log.info("No longer hosting %s: %s.", _names(claimed), why)
+            log.info("No longer hosting %s: %s.", names(claimed), why)
         with self._hosted.leaving(wanted) as stay:
             self._changed()
             for text, error in (await self._compute.unhost(wanted)).items():
@@ -379,22 +385,16 @@ class Hosting:
             taker = view.members.get(peer, Member(0, 0))
             if taker.hosted >= min(taker.capacity, len(view.mine)):
                 return HandoverReply(())
-            before = self._gave.pop(peer, [])
-            if before and not await self._members.confirm(peer, before):
-                self._gave[peer] = before
+            at, before = self._gave.pop(peer, (0.0, []))
+            if time.monotonic() - at < OWED_S and before and not await self._members.confirm(peer, before):
+                self._gave[peer] = at, before
                 raise CallRefused("You host nothing of what this peer gave you. Host it first.")
             count = min(request.count, placement.surplus(view, self._me))
             uids = placement.to_give(view.mine.keys() & self._hosted.claimed, count, peer)
             gone = await self._drop(uids, f"handed over to {peer[:8]}, which has room")
-            self._gave[peer] = gone
+            self._gave[peer] = time.monotonic(), gone
             return HandoverReply(tuple(Given(str(uid), self._copies.own(str(uid))) for uid in gone))
 
     def _is_coming(self, uid: Uid) -> bool:
         """Whether an expert that is not hosted any more is still to be saved, or about to be hosted again."""
         return self._hosted.is_leaving(uid) and (self._compute.at_work or self._compute.saving)
-
-
-def _names(uids: Iterable[Uid]) -> str:
-    """The uids, or their number if they are many."""
-    names = sorted(map(str, uids))
-    return ", ".join(names) if len(names) <= 4 else f"{len(names)} experts ({names[0]} to {names[-1]})"

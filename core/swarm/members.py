@@ -8,7 +8,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -32,6 +32,8 @@ HELLOS = 2
 """Unanswered ones after which a peer is taken for dead."""
 CHECKED = 2
 """Members that are greeted at each look although nothing was heard of their end."""
+CONFIRMED = 16
+"""Hosts asked at one look what they host: anybody can announce experts that it does not have."""
 BELIEVED_S = 120.0
 """A peer that was taken for dead and was not is left to its records for so long: it is just not reached from here."""
 MAX_MEMBERS = 512
@@ -180,6 +182,27 @@ class Members:
             )
             for uid, found in (await self.directory.read_hosts(uids)).items()
         }
+
+    async def confirmed(self, hosts: Mapping[Uid, Iterable[str]]) -> dict[Uid, dict[str, int]]:
+        """Who hosts experts as its hosts themselves say now, with their versions.
+
+        What they announced is up to `ANNOUNCE_EXPERTS_S` old: of two that train one expert at the same pace, each would
+        take itself for the one that is ahead, and both would keep it.
+
+        Args:
+            hosts: by expert, those that are said to host it.
+        """
+        asked: dict[str, list[Uid]] = {}
+        for uid, peers in hosts.items():
+            for peer in peers:
+                asked.setdefault(peer, []).append(uid)
+        some = random.sample(sorted(asked), min(CONFIRMED, len(asked)))
+        answers = await asyncio.gather(*(self.confirm(peer, asked[peer]) for peer in some))
+        found: dict[Uid, dict[str, int]] = {}
+        for peer, versions in zip(some, answers, strict=True):
+            for uid, version in versions.items():
+                found.setdefault(uid, {})[peer] = version
+        return found
 
     async def confirm(self, winner: str, uids: list[Uid]) -> dict[Uid, int]:
         """The versions of those experts that a peer says it hosts; none if it does not answer.

@@ -29,9 +29,9 @@ class View(NamedTuple):
     members: Mapping[str, Member]
     """The living peers by key."""
     mine: Mapping[Uid, int]
-    """The versions of the experts hosted here, as they were announced."""
+    """The versions of the experts hosted here."""
     rivals: Mapping[Uid, Mapping[str, int]]
-    """Others that host one of mine, with their versions."""
+    """Others that host one of mine, with their versions as of now."""
     vacant: Mapping[Uid, float]
     """Cells that nobody hosts, and since when they may be claimed: who had one just now may still be saving it."""
     keepers: Mapping[Uid, Set[str]]

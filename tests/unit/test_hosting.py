@@ -173,6 +173,25 @@ async def test_an_expert_is_not_begun_anew_while_its_state_cannot_be_fetched_yet
             assert host._copies.own(str(trained)) == state
 
 
+async def test_two_that_train_the_same_experts_at_one_pace_settle_who_keeps_them(tmp_path: Path) -> None:
+    """Each knows itself to be further than the other was when it announced what it hosts."""
+    async with (
+        a_host_and_a_stranger(tmp_path / "one") as (one, stranger, directory),
+        hosting_at(stranger, directory, tmp_path / "other") as other,
+    ):
+        await until(lambda: other._view is not None, "the first look")
+        other._hosted.claim(CELLS)
+        for host in (one, other):
+            host._hosted.report([ExpertStatus(str(uid), 100, 0) for uid in CELLS])
+            host._directory.host_here({uid: HostState(0.0, 95) for uid in CELLS})
+            await host._directory.announce()
+        await until(lambda: len(one.hosted()) + len(other.hosted()) <= len(CELLS), "one host of each")
+        for _ in range(5):
+            await one._tick()
+            await other._tick()
+        assert sorted([*one.hosted(), *other.hosted()]) == sorted(CELLS)
+
+
 async def test_who_was_away_yields_to_who_has_gone_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with a_host_and_a_stranger(tmp_path) as (host, stranger, false):
         host._hosted._claimed = dict.fromkeys(CELLS, -1000.0)
@@ -195,7 +214,9 @@ async def test_who_hands_over_experts_of_another_run_gives_none(tmp_path: Path) 
         assert host._hosted.loaded() == before == set(CELLS)
 
 
-async def test_no_more_is_handed_over_to_who_does_not_host_what_it_got(tmp_path: Path) -> None:
+async def test_no_more_is_handed_over_for_a_while_to_who_does_not_host_what_it_got(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with a_host_and_a_stranger(tmp_path) as (host, stranger, _):
         taker = Members(stranger.rpc, stranger.dht, host._directory)
         await taker.introduce(Member(1_000_000, 0))
@@ -223,3 +244,5 @@ async def test_no_more_is_handed_over_to_who_does_not_host_what_it_got(tmp_path:
                 break
             await asyncio.sleep(0)
         assert len(host.hosted()) >= len(CELLS) - 1
+        monkeypatch.setattr(hosting, "OWED_S", 0.0)
+        assert await until(given, "the next one, as it may have been restarted") == 1
