@@ -14,7 +14,7 @@ from core.contracts.documents import Document, parsed
 from core.contracts.errors import ManifestError
 from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, Ends, TaskKind
 from core.contracts.manifest_faults import faults_in
-from core.contracts.manifest_limits import ABOUT, impossible
+from core.contracts.manifest_limits import ABOUT, impossible, impossible_beside
 from core.contracts.model import LINE, Model, Name, Pictures
 from core.contracts.notices import Notice, notice
 from core.contracts.signed import is_signed, opened
@@ -311,8 +311,10 @@ def check(path: Path) -> tuple[Manifest | None, list[Notice]]:
         return None, [error.notice]
     if update := _too_new(document.fields.get("needs")):
         return None, [document.located(update, ("needs",))]
-    if wrong := [document.located(fault.what, fault.path) for fault in faults_in(Manifest, document.fields)]:
-        return None, wrong
+    if faults := [*faults_in(Manifest, document.fields)]:
+        trouble = impossible_beside(document.fields, {str(fault.path[0]) for fault in faults if fault.path})
+        wrong = [document.located(fault.what, fault.path) for fault in faults]
+        return None, [*wrong, *([_located(document, trouble)] if trouble else [])]
     manifest = msgspec.convert(document.fields, Manifest)
     trouble = _impossible(manifest)
     return (None, [_located(document, trouble)]) if trouble else (manifest, [])

@@ -1,6 +1,10 @@
 """Sizes that no PC could train, and what of a manifest each is about."""
 
 import math
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
 
 from core.contracts.errors import ManifestError
 from core.contracts.kinds import DATA, EXPERTS, MODELS
@@ -75,3 +79,18 @@ def impossible(data: str, pictures: Pictures | None, model: Model, batch: int, i
     if model.layers * cells > MAX_CELLS:
         return notice("manifest.layers_too_many", experts=model.layers * cells, most=MAX_CELLS)
     return None
+
+
+def impossible_beside(fields: dict[str, Any], faulty: Collection[str]) -> Notice | None:
+    """What is impossible in a document with other faults, as far as these do not hide it.
+
+    Args:
+        fields: the document.
+        faulty: fields of it in which there are faults; all others are valid.
+    """
+    if {"data", "pictures", "model"} & {*faulty}:
+        return None
+    pictures = msgspec.convert(fields.get("pictures"), Pictures | None)
+    training = {} if "training" in faulty else fields["training"]
+    sizes = training.get("batch", 1), training.get("in_flight", 1)
+    return impossible(fields["data"], pictures, msgspec.convert(fields["model"], Model), *sizes)

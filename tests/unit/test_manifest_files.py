@@ -127,6 +127,15 @@ def test_all_mistakes_are_told_at_once_and_the_first_one_where_a_run_is_wanted(t
     assert not (tmp_path / "data").exists()
 
 
+def test_sizes_that_no_pc_could_train_are_told_beside_other_mistakes(tmp_path: Path) -> None:
+    huge = ("width = 16", "width = 16384"), ("hidden = 16", "hidden = 16384")
+    clip, expert = told(tmp_path, *huge, ("clip = 1", "klip = 1"))
+    assert clip.startswith("line 23") and "an expert" in expert.lower()
+    assert told(tmp_path, *huge, ("title", "titel"))[1:] == [expert]
+    assert len(told(tmp_path, *huge, ("k = 2", "k = 'two'"))) == 1
+    assert len(told(tmp_path, ("layers = 1\n", ""), ("seed = 1337\n", ""))) == 2
+
+
 def test_places_are_told_of_json_as_well(tmp_path: Path) -> None:
     fields = tomllib.loads(TINY)
     fields["model"]["width"] = 0
