@@ -204,16 +204,16 @@ class Members:
                 found.setdefault(uid, {})[peer] = version
         return found
 
-    async def confirm(self, winner: str, uids: list[Uid]) -> dict[Uid, int]:
+    async def confirm(self, peer: str, uids: list[Uid]) -> dict[Uid, int]:
         """The versions of those experts that a peer says it hosts; none if it does not answer.
 
         Args:
-            winner: who is asked.
+            peer: who is asked.
             uids: about which experts.
         """
         try:
             hello = Hello(tuple(map(str, uids[:MAX_NAMED])))
-            reply, _ = await self.node.call(parse_peer(winner), self._method, hello, HelloReply, deadline_s=HELLO_S)
+            reply, _ = await self.node.call(parse_peer(peer), self._method, hello, HelloReply, deadline_s=HELLO_S)
         except NetworkError:
             return {}
         return {uid: version for uid, version in zip(uids, reply.versions, strict=False) if version >= 0}

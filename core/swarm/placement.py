@@ -98,18 +98,11 @@ def to_give(mine: Iterable[Uid], count: int, peer: str) -> list[Uid]:
     return given
 
 
-def wins(one: tuple[int, str], other: tuple[int, str], uid: Uid) -> bool:
-    """Whether one host's claim (version, peer) to an expert is better: the higher version, a tie by hash."""
-    return (one[0], rank(uid, one[1])) > (other[0], rank(uid, other[1]))
-
-
 def _better(uid: Uid, view: View, me: str) -> str | None:
-    """The rival with the best claim to an expert, if it is better than mine."""
-    winner = (view.mine[uid], me)
-    for peer, version in view.rivals.get(uid, {}).items():
-        if wins((version, peer), winner, uid):
-            winner = (version, peer)
-    return None if winner[1] == me else winner[1]
+    """The rival with the best claim to an expert, the highest version, if it beats mine; a tie goes by hash."""
+    claims = {**view.rivals.get(uid, {}), me: view.mine[uid]}
+    winner = max(claims, key=lambda peer: (claims[peer], rank(uid, peer)))
+    return None if winner == me else winner
 
 
 def _claims(view: View, me: str, now: float) -> list[Uid]:
