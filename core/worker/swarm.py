@@ -41,6 +41,9 @@ TEND_S = 10.0
 ALONE_S = 1.0
 """The same while nobody is known."""
 
+WITHDRAW_S = 0.6
+"""Time to tell connected peers that nothing of the run is here any more; records expire by themselves as well."""
+
 
 class Swarm:
     """A run among peers. Use as `async with Swarm(...)`, inside the network's own."""
@@ -145,6 +148,9 @@ class Swarm:
         await self._sharing.stop()
         await self._renewing.stop()
         await self._stack.aclose()
+        with contextlib.suppress(HearthError, TimeoutError):
+            async with asyncio.timeout(WITHDRAW_S):
+                await self._dht.leave(f"{self._manifest.run_id}.")
 
     # what the network tells
 
