@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from core.community.credit_book import CreditBook
 from core.contracts import pipe
 from core.contracts.errors import HearthError
+from core.contracts.expert_calls import encoded_size
 from core.contracts.files import TRUNK
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
@@ -22,6 +23,7 @@ from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
 from core.store.data_folder import MANIFEST_FILE
 from core.store.run_files import RunFiles
+from core.swarm.allowance import Allowance
 from core.swarm.credit_exchange import CreditExchange
 from core.swarm.hosting import Hosting
 from core.swarm.manifest_exchange import ManifestExchange
@@ -86,7 +88,8 @@ class Swarm:
         trains = "train" in roles
         self._hosts, self._frozen = "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
-        compute.incoming.register(node, manifest.run_id)
+        allowance = Allowance(manifest.run_id, book, encoded_size(manifest.training.codec, manifest.model.width))
+        compute.incoming.register(node, manifest.run_id, allowance.spend)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)

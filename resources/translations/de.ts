@@ -5155,7 +5155,7 @@
     </message>
     <message>
       <source>question.no_expert</source>
-      <translation>Kein Experte hat geantwortet. Versuch es gleich noch einmal.</translation>
+      <translation>Kein Experte hat geantwortet. Versuch es gleich noch einmal. Falls es so bleibt: Andere PCs beantworten mehr Fragen von denen, die für den Lauf arbeiten.</translation>
     </message>
     <message>
       <source>question.odd_pixels</source>

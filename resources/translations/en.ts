@@ -2276,7 +2276,7 @@
     </message>
     <message>
       <source>question.no_expert</source>
-      <translation>No expert answered. Try again in a moment.</translation>
+      <translation>No expert answered. Try again in a moment. If it goes on: other PCs answer more questions of those that work for the run.</translation>
     </message>
     <message>
       <source>question.odd_pixels</source>
