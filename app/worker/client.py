@@ -1,6 +1,7 @@
 """What the app asks of the worker, a method for each question: its parameters, and the type of the answer."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,7 +9,7 @@ import msgspec
 from app.worker.connection import Connection, Failed, note
 from core.contracts import control as wire
 from core.contracts import ledger
-from core.contracts.credit import Credit
+from core.contracts.credit import CertificateParams, Credit, Leaderboard
 from core.contracts.network_status import Finding, NetworkParams, NetworkStatus
 from core.contracts.status import GridStatus, LogLine
 from core.contracts.trunk_status import TrunkParams, TrunkStatus
@@ -72,6 +73,12 @@ class WorkerClient(Connection):
 
     def credit(self, done: Callable[[Credit], None], failed: Failed) -> None:
         self.request("credit", None, Credit, done, failed)
+
+    def leaderboard(self, done: Callable[[Leaderboard], None], failed: Failed) -> None:
+        self.request("leaderboard", None, Leaderboard, done, failed)
+
+    def certificate(self, path: Path, done: Callable[[Any], None], failed: Failed) -> None:
+        self.request("certificate", CertificateParams(str(path)), dict[str, str], done, failed)
 
     def series(self, asked: ledger.SeriesParams, done: Callable[[ledger.Series], None], failed: Failed) -> None:
         self.request("series", asked, ledger.Series, done, failed)

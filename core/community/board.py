@@ -1,7 +1,8 @@
 """A board: all that peers have shown of a run, verified and summed. Anybody can have one."""
 
+import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,7 @@ from core.contracts.credit import (
     Line,
     Named,
     Published,
+    SignedBundle,
     SignedTotals,
 )
 from core.contracts.errors import CreditError
@@ -45,12 +47,22 @@ async def totals(
     Raises:
         DataFolderError: the ledger cannot be read.
     """
+    shown = [(manifest, await book.bundles(manifest.run_id)) for manifest in manifests]
     believed = {board.peer, *map(bytes.fromhex, trusted)}
+    return await asyncio.to_thread(lambda: signing.sign_totals(board, _summed(shown, board.peer, believed, refused)))
+
+
+def _summed(
+    shown: Sequence[tuple[Manifest, Sequence[SignedBundle]]],
+    board: bytes,
+    believed: Collection[bytes],
+    refused: Sequence[str],
+) -> BoardTotals:
     lines: list[Line] = []
     peers: dict[str, Named] = {}
     sheets = 0
-    for manifest in manifests:
-        bundles = [signing.decoded(one) for one in await book.bundles(manifest.run_id)]
+    for manifest, signed in shown:
+        bundles = [*map(signing.decoded, signed)]
         names = _names(bundles)
         teams = {host: named.team for host, named in names.items() if named.team}
         rules = rules_of(manifest)
@@ -60,12 +72,11 @@ async def totals(
         lines += _lines(worth, rules.flops)
         peers |= {host.hex(): named for host, named in names.items() if named.name or named.team}
         sheets += sum(len(bundle.entries) for bundle in bundles)
-    runs = {manifest.run_id: manifest.title for manifest in manifests}
+    runs = {manifest.run_id: manifest.title for manifest, _ in shown}
     known = sorted(peer.hex() for peer in believed)
-    told = BoardTotals(
-        "hearth board 1", board.peer.hex(), time.time(), runs, known, lines, peers, sheets, [*refused][-REFUSED:]
+    return BoardTotals(
+        "hearth board 1", board.hex(), time.time(), runs, known, lines, peers, sheets, [*refused][-REFUSED:]
     )
-    return signing.sign_totals(board, told)
 
 
 def _names(bundles: Sequence[Bundle]) -> dict[bytes, Named]:

@@ -254,6 +254,7 @@ class _Session:
             "sessions": (ListParams, worker.ledger.sessions),
             "yields": (ListParams, worker.ledger.yields),
             "credit": (_NoParams, lambda _: worker.credit()),
+            "leaderboard": (_NoParams, lambda _: worker.leaderboard()),
             "board": (BoardParams, lambda params: worker.board(params)),
             "certificate": (CertificateParams, lambda params: worker.certificate(Path(params.path))),
             "log": (wire.LogParams, lambda params: worker.recent_log(params.lines)),

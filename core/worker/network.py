@@ -4,16 +4,14 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from core.community import board
 from core.community.credit_book import CreditBook
 from core.community.ledger import Ledger
-from core.contracts.credit import BoardParams, Published
 from core.contracts.errors import HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
@@ -23,7 +21,7 @@ from core.contracts.run_link import RunLink
 from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId, peer_text
-from core.net.addresses import address_text, host_of, known_addresses, parse_address
+from core.net.addresses import address_text, host_of, known_addresses
 from core.net.endpoint import kept
 from core.net.lan import Lan
 from core.net.reach import Reach
@@ -36,6 +34,7 @@ from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.connected_peers import peer_status
+from core.worker.credit_board import CreditBoard
 from core.worker.places import NetworkOptions
 from core.worker.swarm import Swarm
 
@@ -109,6 +108,7 @@ class Network:
         self._mirrors = Mirrors(self.node.shaper, by_hand, lambda: self.node.hushed)
         self._swarms: dict[str, Swarm] = {}
         """By run id."""
+        self.credit = CreditBoard(self._book, self.identity, self._swarms)
         self._names: dict[str, str] = {}
         """Run ids by the runs' names, for people who look into the DHT."""
         self._stack = contextlib.AsyncExitStack()
@@ -147,6 +147,7 @@ class Network:
     async def __aexit__(self, *_: object) -> None:
         await self._tending.stop()
         await self._looking.stop()
+        await self.credit.close()
         self._save()
         await self._stack.aclose()
 
@@ -333,20 +334,6 @@ class Network:
             DhtRecord(subkey, record.value.hex(), record.sequence, record.expires, peer_text(record.peer))
             for subkey, record in sorted(records.items())
         ]
-
-    async def board(self, manifests: Sequence[Manifest], asked: BoardParams) -> Published:
-        """See `NetworkPlace.board`."""
-        refused: list[str] = []
-        for run in manifests:
-            refused += await self._swarms[run.run_id].collect(await self._book.known_weeks(run.run_id))
-        named = [peer_text(PeerId(parse_address(one).peer)) for run in manifests for one in run.bootstrap]
-        totals = await board.totals(self._book, self.identity, manifests, sorted({*asked.trust, *named}), refused)
-        return await asyncio.to_thread(board.publish, totals, Path(asked.folder))
-
-    async def certificate(self, manifests: Sequence[Manifest], path: Path) -> None:
-        """See `NetworkPlace.certificate`."""
-        content = await board.certificate(self._book, manifests)
-        await asyncio.to_thread(board.write, path, msgspec.json.format(msgspec.json.encode(content)))
 
     def dht_stats(self) -> DhtStatus:
         mirrors = [

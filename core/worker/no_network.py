@@ -177,7 +177,8 @@ class NoNetwork:
         """
         raise NetworkError(notice("network.alone"))
 
-    dht_get = dht_stats = board = certificate = status
+    dht_get = dht_stats = status
+    credit = property(status)
 
 
 async def let_go(compute: ComputeSupervisor, uids: Sequence[Uid]) -> set[Uid]:

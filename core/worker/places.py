@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from core.contracts.credit import BoardParams, Published
+from core.contracts.credit import BoardParams, Leaderboard, Published
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
@@ -104,6 +104,19 @@ class SwarmPlace(Protocol):
         """What this PC has done for what they agree on, since its start."""
 
 
+class CreditPlace(Protocol):
+    """See `core.worker.credit_board`."""
+
+    def board(self, manifests: Sequence[Manifest], asked: BoardParams, /) -> Awaitable[Published]:
+        """Ask the peers of these runs for the credit that they show, verify it, sum it up, sign that and write it."""
+
+    def leaderboard(self, manifests: Sequence[Manifest], /) -> Awaitable[Leaderboard]:
+        """Who was credited with most in these runs, by what is known now; peers are asked for more meanwhile."""
+
+    def certificate(self, manifests: Sequence[Manifest], path: Path, /) -> Awaitable[None]:
+        """Write what trainers have signed for this PC."""
+
+
 class NetworkPlace(Protocol):
     """A PC's place among peers, taken while it is entered."""
 
@@ -161,11 +174,13 @@ class NetworkPlace(Protocol):
     def dht_get(self, key: str, /) -> Awaitable[list[DhtRecord]]:
         """The records of a key, of this network's replicas; a run's name in it stands for the run's id."""
 
-    def board(self, manifests: Sequence[Manifest], asked: BoardParams, /) -> Awaitable[Published]:
-        """Ask the peers of these runs for the credit that they show, verify it, sum it up, sign that and write it."""
+    @property
+    def credit(self) -> "CreditPlace":
+        """What is told of everybody's credit.
 
-    def certificate(self, manifests: Sequence[Manifest], path: Path, /) -> Awaitable[None]:
-        """Write what trainers have signed for this PC."""
+        Raises:
+            NetworkError: this PC is alone.
+        """
 
     def dht_stats(self) -> DhtStatus:
         """What is known of this PC's part of the DHT."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
@@ -279,10 +280,17 @@ class Swarm:
         waiting = self._manifests.notes if self._manifests else []
         return [*self.directory.notes, *waiting, *(note for one in recurring for note in one.notes), *agreeing]
 
-    async def collect(self, known: Mapping[bytes, set[int]]) -> list[str]:
-        """Ask all peers of the run for the credit that they show. See `CreditExchange.collect`."""
-        others = {parse_peer(peer) for peer in self._members.known} | {*self._node.pool.links}
-        return await self._credit.collect(sorted(others - {self._node.peer}), known)
+    async def collect(self, known: Mapping[bytes, set[int]], most: int | None = None) -> list[str]:
+        """Ask peers of the run for the credit that they show. See `CreditExchange.collect`.
+
+        Args:
+            known: the weeks that are known of each host.
+            most: peers that are asked, by chance; None: all.
+        """
+        others = sorted(
+            ({parse_peer(peer) for peer in self._members.known} | {*self._node.pool.links}) - {self._node.peer}
+        )
+        return await self._credit.collect(random.sample(others, min(len(others), most or len(others))), known)
 
     # inside
 

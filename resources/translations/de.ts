@@ -444,8 +444,110 @@
       <translation>{amount} heute</translation>
     </message>
     <message>
+      <source>since {day}</source>
+      <translation>seit {day}</translation>
+    </message>
+    <message>
+      <source>Certificate</source>
+      <translation>Urkunde</translation>
+    </message>
+    <message>
+      <source>has computed for the neural networks of volunteers:</source>
+      <translation>hat für die neuronalen Netze von Freiwilligen gerechnet:</translation>
+    </message>
+    <message numerus="yes">
+      <source>verified by those it computed for, on %Ln day(s),</source>
+      <translation>
+        <numerusform>bestätigt von denen, für die er gerechnet hat, an %Ln Tag,</numerusform>
+        <numerusform>bestätigt von denen, für die er gerechnet hat, an %Ln Tagen,</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Their signatures are in this picture. Anybody can check them:</source>
+      <translation>Deren Unterschriften stecken in diesem Bild. Jeder kann sie prüfen:</translation>
+    </message>
+    <message>
+      <source>Made on {day}.</source>
+      <translation>Ausgestellt am {day}.</translation>
+    </message>
+    <message>
+      <source>A volunteer's PC</source>
+      <translation>Der PC einer Freiwilligen oder eines Freiwilligen</translation>
+    </message>
+    <message>
+      <source>Nobody's work of this time is verified yet. It is once a trainer has asked part of it again.</source>
+      <translation>Für diese Zeit ist noch keine Arbeit bestätigt. Das geschieht, sobald ein Trainer einen Teil davon noch einmal gefragt hat.</translation>
+    </message>
+    <message>
+      <source>Today</source>
+      <translation>Heute</translation>
+    </message>
+    <message>
+      <source>7 days</source>
+      <translation>7 Tage</translation>
+    </message>
+    <message>
+      <source>Ever</source>
+      <translation>Insgesamt</translation>
+    </message>
+    <message>
+      <source>All badges are earned: {amount}.</source>
+      <translation>Alle Abzeichen sind verdient: {amount}.</translation>
+    </message>
+    <message>
+      <source>{amount}: not reached yet</source>
+      <translation>{amount}: noch nicht erreicht</translation>
+    </message>
+    <message>
+      <source>Leaderboard</source>
+      <translation>Rangliste</translation>
+    </message>
+    <message>
+      <source>Time of the leaderboard</source>
+      <translation>Zeitraum der Rangliste</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln more peer(s): {amount}.</source>
+      <translation>
+        <numerusform>%Ln weiterer Peer: {amount}.</numerusform>
+        <numerusform>%Ln weitere Peers: {amount}.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Others see this PC here once you have chosen a name in Settings.</source>
+      <translation>Andere sehen diesen PC hier, sobald du in den Einstellungen einen Namen gewählt hast.</translation>
+    </message>
+    <message>
+      <source>Badges</source>
+      <translation>Abzeichen</translation>
+    </message>
+    <message>
+      <source>Days with verified work</source>
+      <translation>Tage mit bestätigter Arbeit</translation>
+    </message>
+    <message>
+      <source>Verified operations</source>
+      <translation>Bestätigte Rechenschritte</translation>
+    </message>
+    <message>
+      <source>{amount} of {next}</source>
+      <translation>{amount} von {next}</translation>
+    </message>
+    <message>
+      <source>{amount}: reached on {day}</source>
+      <translation>{amount}: erreicht am {day}</translation>
+    </message>
+    <message>
+      <source>This PC</source>
+      <translation>Dieser PC</translation>
+    </message>
+    <message>
       <source>Nothing yet. Bars appear within a minute after this PC has begun to compute.</source>
       <translation>Noch nichts. Balken erscheinen binnen einer Minute, nachdem dieser PC zu rechnen begonnen hat.</translation>
+    </message>
+    <message>
+      <source>Pictures (*.png)</source>
+      <translation>Bilder (*.png)</translation>
     </message>
     <message>
       <source>Samples and text trained</source>
@@ -492,12 +594,12 @@
       <translation>Karte zum Teilen speichern</translation>
     </message>
     <message>
-      <source>Pictures (*.png)</source>
-      <translation>Bilder (*.png)</translation>
-    </message>
-    <message>
       <source>Copied the share card.</source>
       <translation>Karte zum Teilen kopiert.</translation>
+    </message>
+    <message>
+      <source>Save the certificate</source>
+      <translation>Urkunde speichern</translation>
     </message>
     <message>
       <source>This PC has shared its idle time with a neural network of volunteers since {day}.</source>
@@ -556,16 +658,16 @@
       <translation>Karte zum Teilen kopieren</translation>
     </message>
     <message>
+      <source>Certificate (PNG)</source>
+      <translation>Urkunde (PNG)</translation>
+    </message>
+    <message>
       <source>All else</source>
       <translation>Alles andere</translation>
     </message>
     <message>
       <source>24 hours</source>
       <translation>24 Stunden</translation>
-    </message>
-    <message>
-      <source>7 days</source>
-      <translation>7 Tage</translation>
     </message>
     <message>
       <source>30 days</source>
@@ -632,10 +734,6 @@
       <translation>Rückgaben an dich</translation>
     </message>
     <message>
-      <source>This PC</source>
-      <translation>Dieser PC</translation>
-    </message>
-    <message>
       <source>d MMMM yyyy</source>
       <translation>d. MMMM yyyy</translation>
     </message>
@@ -671,10 +769,6 @@
     <message>
       <source>week from {day}</source>
       <translation>Woche ab {day}</translation>
-    </message>
-    <message>
-      <source>Today</source>
-      <translation>Heute</translation>
     </message>
     <message>
       <source>Sent</source>

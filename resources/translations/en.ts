@@ -32,6 +32,20 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>verified by those it computed for, on %Ln day(s),</source>
+      <translation>
+        <numerusform>verified by those it computed for, on %Ln day,</numerusform>
+        <numerusform>verified by those it computed for, on %Ln days,</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln more peer(s): {amount}.</source>
+      <translation>
+        <numerusform>%Ln more peer: {amount}.</numerusform>
+        <numerusform>%Ln more peers: {amount}.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>%Ln sample(s)</source>
       <translation>
         <numerusform>%Ln sample</numerusform>
