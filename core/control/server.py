@@ -27,6 +27,7 @@ from core.control.doctor import examine
 from core.regular_files import read_regular
 from core.worker.peer import Peer
 from core.worker.report import VERSION
+from core.worker.run_report import report_of
 
 log = logging.getLogger(__name__)
 
@@ -238,6 +239,7 @@ class _Session:
             "set_settings": (wire.SetSettingsParams, lambda params: worker.set_settings(params.changes)),
             "join_run": (wire.JoinRunParams, lambda params: worker.join_run(params.run, params.weight)),
             "run_details": (wire.RunParams, lambda params: worker.runs.details(params.run)),
+            "run_report": (wire.RunReportParams, lambda params: report_of(worker.runs.named(params.run))),
             "run_link": (wire.RunParams, lambda params: wire.RunLinked(worker.runs.link(params.run))),
             "leave_run": (wire.LeaveRunParams, lambda params: worker.leave_run(params.run)),
             "weight": (wire.WeightParams, lambda params: worker.set_weight(params.run, params.weight)),

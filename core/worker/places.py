@@ -60,6 +60,10 @@ class SwarmPlace(Protocol):
         """A newer manifest that has come for the run, and is to hold when it is begun anew."""
 
     @property
+    def members(self) -> int:
+        """PCs at work on the run that are known, this one included."""
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
 
