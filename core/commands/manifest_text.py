@@ -56,6 +56,8 @@ class Cut(NamedTuple):
     shards: int
     rows: int
     """Of a pass over what is trained on: bytes of text, or pictures."""
+    size: int
+    """Bytes of all shards."""
     about: str
     """What they are, in a sentence."""
     pictures: Pictures | None = None
@@ -80,6 +82,7 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
     ]
     lines += [
         _line("data", cut.kind, ""),
+        _line("data_bytes", cut.size, "of all shards: what those are told who are asked to join"),
         "# Peers through which others join, as `hearth address` prints them.",
         "bootstrap = []",
     ]

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.commands import common
+from core.commands import common, proposal
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
 from core.contracts.manifest import Manifest
@@ -13,7 +13,7 @@ from core.contracts.notices import Notice, notice
 from core.contracts.run_details import RunDetails
 from core.contracts.signed import CONTEXT, enveloped
 from core.contracts.succession import check_successor, of_organiser
-from core.contracts.words import counted, size
+from core.contracts.words import counted, size, traffic
 from core.identity import Identity, peer_text
 from core.store.data_folder import data_folder
 from core.store.settings_file import write_atomically
@@ -63,16 +63,22 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
     manifest = run.manifest
     yield f"{manifest.title} ({run.id}), revision {manifest.revision}"
     yield _signature(manifest)
+    if run.namesake:
+        yield f"Careful: this PC has joined another run of this title, {run.namesake}. This is not that one."
     yield from textwrap.wrap(manifest.description, WIDTH)
     licence = manifest.licence
-    parts = f", {size(run.data_bytes)} in {counted(run.shards, 'part')}" if run.shards else ""
-    yield f"Data      {manifest.data}{parts}; licence: {licence.data if licence else 'not stated'}"
+    parts = f" in {counted(run.shards, 'part')}" if run.shards else ""
+    data = (
+        f", {traffic(run.data_bytes)}{parts}" if run.data_bytes else ", of unknown size" if manifest.shard_list else ""
+    )
+    yield f"Data      {manifest.data}{data}; licence: {licence.data if licence else 'not stated'}"
     experts = f", {counted(run.experts, 'expert')}" if run.experts else ""
     yield (
         f"Learns    a model of the kind {manifest.model.kind}, {run.numbers:,} numbers{experts}; "
         f"licence: {licence.model if licence else 'not stated'}"
     )
     yield f"Needs     {_needs(manifest)}"
+    yield f"Takes     {_takes(run)}"
     if run.next_revision is not None:
         changed = ", ".join(run.changed)
         yield f"Next      revision {run.next_revision} when compute starts next, within an hour; changes {changed}"
@@ -89,6 +95,18 @@ def _needs(manifest: Manifest) -> str:
         f"{size(manifest.needs_disk_mb << 20)} free on the disk" if manifest.needs_disk_mb else "",
     ]
     return ", ".join(filter(None, told)) or "no minimum stated"
+
+
+def _takes(run: RunDetails) -> str:
+    """What it will cost, as `hearth run new` reckons it."""
+    costs, pcs = proposal.of_manifest(run.manifest, run.data_bytes, proposal.VOLUNTEERS), proposal.VOLUNTEERS
+    moved, disk = traffic(costs.sent_per_hour), traffic(costs.disk_bytes + run.data_bytes)
+    line = proposal.UPLOAD_BYTES_PER_S * 8 / 1e6
+    return (
+        f"about {size(costs.memory_bytes)} of memory, {disk} of the disk with all data, and in an hour of training up "
+        f"to {moved} sent and {moved} received (estimated, for one of {pcs} PCs with {proposal.FLOPS_PER_S / 1e9:.0f} "
+        f"GFLOP/s and lines of {line:.0f} Mbit/s; your settings set limits)"
+    )
 
 
 def _signature(manifest: Manifest) -> str:

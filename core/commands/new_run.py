@@ -26,7 +26,6 @@ from core.store.documents import find
 from core.store.shards import OWN
 from core.store.writing import write_whole
 
-VOLUNTEERS = 4
 MOST_VOLUNTEERS = 100_000
 SPARE_DISK = 256 << 20
 """Bytes that are left free."""
@@ -53,7 +52,7 @@ def new(options: argparse.Namespace) -> None:
         raise ManifestError(notice("manifest.exists", path=str(out)))
     title = _asked("Title", options.title or name.replace("-", " ").capitalize(), _titled, asks)
     licence = _asked("Licence of the data, such as CC BY 4.0", options.licence or "", _licence, asks)
-    volunteers = int(_asked("Volunteers", str(options.volunteers or VOLUNTEERS), _number, asks))
+    volunteers = int(_asked("Volunteers", str(options.volunteers or proposal.VOLUNTEERS), _number, asks))
     cut = _cut(place, data_folder(options.data_dir) / OWN, options.template)
     if cut.pictures:
         proposed = proposal.of_pictures(cut.rows, volunteers, experts=options.template != "vc-asgd")
@@ -89,7 +88,8 @@ def _cut(place: Path, own: Path, template: str | None) -> Cut:
     files = [] if pictures else find([place])
     source = pictures.source if pictures else cutting.texts(files)
     found = cutting.survey(source)
-    _make_room(own, found.train_bytes + found.held_out_bytes)
+    total = found.train_bytes + found.held_out_bytes
+    _make_room(own, total)
     shards = cutting.write(source, found, own)
     duplicates = f"{counted(found.duplicates, 'duplicate')} left out"
     if pictures:
@@ -98,13 +98,14 @@ def _cut(place: Path, own: Path, template: str | None) -> Cut:
             f"{counted(found.documents, 'picture')} of {len(form.classes)} classes, {form.width} x {form.height}; "
             f"{found.held_out:,} held out, {duplicates}."
         )
-        return Cut("pictures", _listed(shards, own), len(shards), found.documents - found.held_out, about, form)
+        rows = found.documents - found.held_out
+        return Cut("pictures", _listed(shards, own), len(shards), rows, total, about, form)
     about = (
         f"{counted(found.documents, 'document')} of {counted(len(files), 'file')}, "
-        f"{traffic(found.train_bytes + found.held_out_bytes)}; {counted(found.held_out, 'document')} "
+        f"{traffic(total)}; {counted(found.held_out, 'document')} "
         f"({traffic(found.held_out_bytes)}) held out, {duplicates}."
     )
-    return Cut("text", _listed(shards, own), len(shards), found.train_bytes, about)
+    return Cut("text", _listed(shards, own), len(shards), found.train_bytes, total, about)
 
 
 def _listed(written: list[Shard], own: Path) -> ShardList:

@@ -16,8 +16,10 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var
   margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin-top: 2rem } p, figcaption { color: var(--soft) }
 table { border-collapse: collapse; width: 100% } td, th { text-align: left; padding: .25rem .5rem .25rem 0;
-  border-bottom: 1px solid var(--line); font-weight: normal } th { color: var(--soft) }
-td + td, th + th { text-align: right; font-variant-numeric: tabular-nums } figure { margin: 1rem 0 }
+  border-bottom: 1px solid var(--line); font-weight: normal; overflow-wrap: anywhere; vertical-align: top }
+th, .facts td:first-child { color: var(--soft) } .facts td:first-child { white-space: nowrap; padding-right: 1.5rem }
+td + td, th + th { text-align: right; font-variant-numeric: tabular-nums } .facts td + td { text-align: left }
+figure { margin: 1rem 0 }
 svg { width: 100%; height: auto; overflow: visible } rect, circle { fill: var(--bar) } svg line { stroke: var(--line) }
 polyline { fill: none; stroke: var(--bar); stroke-width: 2; stroke-linejoin: round; vector-effect: non-scaling-stroke }
 """

@@ -67,7 +67,7 @@ def page(report: RunReport) -> str:
     shown = [("Run", report.id), ("Signed by", report.organiser or "nobody"), *lines(report)]
     rows = "".join(f"<tr><td>{name}</td><td>{html.escape(text)}</td></tr>" for name, text in shown)
     parts = [f"<p>{html.escape(report.description)}</p>"] if report.description else []
-    parts += [f"<table>{rows}</table>", *_plots(report), *_days(report)]
+    parts += [f'<table class="facts">{rows}</table>', *_plots(report), *_days(report)]
     told = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(report.time))
     parts.append(f"<p>As one PC that takes part knew it on {told}: <code>hearth run status</code>.</p>")
     return document(f"Hearth: {report.title}", report.title, parts)

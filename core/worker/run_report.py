@@ -1,14 +1,11 @@
 """How a run stands, put together from what this PC knows anyway; nobody is asked for it."""
 
-import contextlib
 import math
 import time
 
-from core.contracts.errors import DataError
-from core.contracts.manifest import Manifest
-from core.contracts.model import LABEL
+from core.contracts.data import samples_in
 from core.contracts.run_report import RunReport, days_of, end_of, pace_of
-from core.store.shards import listed
+from core.store.shards import known_shards
 from core.worker.run import Run
 
 
@@ -46,14 +43,8 @@ def report_of(run: Run) -> RunReport:
 
 
 def _of_a_pass(run: Run) -> int | None:
-    with contextlib.suppress(DataError):  # the list of shards may not have come yet
-        trained = sum(shard.size for shard in listed(run.manifest, run.files.folder) if not shard.held_out)
-        return trained // _bytes_of_a_sample(run.manifest) or None
-    return None
-
-
-def _bytes_of_a_sample(manifest: Manifest) -> int:
-    return LABEL + manifest.pictures.pixels if manifest.pictures else 1
+    trained = sum(shard.size for shard in known_shards(run.manifest, run.files.folder) if not shard.held_out)
+    return samples_in(run.manifest, trained) or None
 
 
 def _alive(run: Run) -> int | None:
