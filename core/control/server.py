@@ -25,6 +25,7 @@ from core.contracts.notices import notice
 from core.contracts.trunk_status import TrunkParams
 from core.control.doctor import examine
 from core.regular_files import read_regular
+from core.worker.collecting import collected_of
 from core.worker.peer import Peer
 from core.worker.report import VERSION
 from core.worker.run_report import report_of
@@ -246,7 +247,7 @@ class _Session:
             "network": (NetworkParams, lambda params: worker.network.status(params.first, params.peers)),
             "doctor": (_NoParams, lambda _: self._doctor()),
             "grid": (wire.GridParams, lambda params: worker.runs.named(params.run).grid(params.layer)),
-            "collect": (CollectParams, lambda params: worker.runs.named(params.run).collect()),
+            "collect": (CollectParams, lambda params: collected_of(worker.runs.named(params.run), worker.network)),
             "trunk": (TrunkParams, lambda params: worker.runs.named(params.run).trunk()),
             "dht_get": (DhtGetParams, lambda params: worker.network.dht_get(params.key)),
             "dht_stats": (_NoParams, lambda _: worker.network.dht_stats()),

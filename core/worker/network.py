@@ -13,7 +13,7 @@ import msgspec
 from core.community import board
 from core.community.credit_book import CreditBook
 from core.community.ledger import Ledger
-from core.contracts.credit import BoardParams, Published
+from core.contracts.credit import BoardParams, Published, SignedTotals
 from core.contracts.errors import HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
@@ -334,13 +334,17 @@ class Network:
             for subkey, record in sorted(records.items())
         ]
 
-    async def board(self, manifests: Sequence[Manifest], asked: BoardParams) -> Published:
-        """See `NetworkPlace.board`."""
+    async def totals(self, manifests: Sequence[Manifest], trust: Sequence[str]) -> SignedTotals:
+        """See `NetworkPlace.totals`."""
         refused: list[str] = []
         for run in manifests:
             refused += await self._swarms[run.run_id].collect(await self._book.known_weeks(run.run_id))
         named = [peer_text(PeerId(parse_address(one).peer)) for run in manifests for one in run.bootstrap]
-        totals = await board.totals(self._book, self.identity, manifests, sorted({*asked.trust, *named}), refused)
+        return await board.totals(self._book, self.identity, manifests, sorted({*trust, *named}), refused)
+
+    async def board(self, manifests: Sequence[Manifest], asked: BoardParams) -> Published:
+        """See `NetworkPlace.board`."""
+        totals = await self.totals(manifests, asked.trust)
         return await asyncio.to_thread(board.publish, totals, Path(asked.folder))
 
     async def certificate(self, manifests: Sequence[Manifest], path: Path) -> None:

@@ -178,7 +178,7 @@ class NoNetwork:
         """
         raise NetworkError(notice("network.alone"))
 
-    dht_get = dht_stats = board = certificate = status
+    dht_get = dht_stats = totals = board = certificate = status
 
 
 async def let_go(compute: ComputeSupervisor, uids: Sequence[Uid]) -> set[Uid]:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from core.contracts.credit import BoardParams, Published
+from core.contracts.credit import BoardParams, Published, SignedTotals
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
@@ -165,8 +165,16 @@ class NetworkPlace(Protocol):
     def dht_get(self, key: str, /) -> Awaitable[list[DhtRecord]]:
         """The records of a key, of this network's replicas; a run's name in it stands for the run's id."""
 
+    def totals(self, manifests: Sequence[Manifest], trust: Sequence[str], /) -> Awaitable[SignedTotals]:
+        """Ask the peers of these runs for the credit that they show, verify it and sum it up.
+
+        Args:
+            manifests: the runs.
+            trust: peers that are believed beside this one and those that the manifests name.
+        """
+
     def board(self, manifests: Sequence[Manifest], asked: BoardParams, /) -> Awaitable[Published]:
-        """Ask the peers of these runs for the credit that they show, verify it, sum it up, sign that and write it."""
+        """Write the `totals` and a page about them."""
 
     def certificate(self, manifests: Sequence[Manifest], path: Path, /) -> Awaitable[None]:
         """Write what trainers have signed for this PC."""
