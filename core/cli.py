@@ -131,7 +131,7 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
         f"{about} Leaving a run keeps what was trained. If it was the run chosen in the settings, another one is "
         "chosen there; the only run cannot be left: join another one first."
     )
-    whats = ["list", "status", "join", "leave", "weight", "show", "link", "new", "check", "sign", "export"]
+    whats = ["list", "status", "join", "leave", "weight", "show", "link", "new", "check", "sign", "publish", "export"]
     run.add_argument("what", choices=whats)
     run.add_argument(
         "run",
@@ -141,8 +141,8 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     )
     run.add_argument("--yes", action="store_true", help="to join, or for a new one: without asking")
     out = (
-        "to export: the folder to write (the run's id); to sign: the file (NAME.signed.json); of a new one: its "
-        "manifest (NAME.toml)"
+        "to export: the folder to write (the run's id); to sign or publish: the file (NAME.signed.json); of a new one: "
+        "its manifest (NAME.toml)"
     )
     run.add_argument("--out", type=Path, metavar="PATH", help=out)
     run.add_argument("--html", type=Path, metavar="FILE", help="of its status: write it as a page, too")

@@ -28,7 +28,7 @@ def check(options: argparse.Namespace) -> int:
     path = common.named_run(options)
     manifest, wrong = manifests.check(Path(path))
     if manifest is None:
-        return _refuse(path, wrong)
+        return refuse(path, wrong)
     print(f"{path} is right. {_signature(manifest)}")
     return 0
 
@@ -38,7 +38,24 @@ def sign(options: argparse.Namespace) -> int:
     path = Path(common.named_run(options))
     manifest, wrong = manifests.check(path)
     if manifest is None:
-        return _refuse(str(path), wrong)
+        return refuse(str(path), wrong)
+    out, signed = signed_form(manifest, path, options)
+    print(f"{out}: the run {signed.run_id}, revision {signed.revision}, signed by {signed.organiser}.")
+    return 0
+
+
+def signed_form(manifest: Manifest, path: Path, options: argparse.Namespace) -> tuple[Path, Manifest]:
+    """Sign a manifest with the key of the data folder and write it, unless it is there.
+
+    Args:
+        manifest: what the file says.
+        path: the file.
+        options: where to write, and the data folder.
+
+    Raises:
+        ManifestError: there is one of another run, or one that holds against it.
+        HearthError: it cannot be written, or the key cannot be used.
+    """
     identity = Identity.load_or_create(data_folder(options.data_dir))
     signed = of_organiser(manifest, peer_text(identity.peer))
     out: Path = options.out or path.with_name(path.name.removesuffix(SIGNED).removesuffix(path.suffix) + SIGNED)
@@ -49,8 +66,7 @@ def sign(options: argparse.Namespace) -> int:
             raise ManifestError(notice("manifest.not_replaced", path=str(out), why=error.notice)) from error
     content = signed.canonical
     write_atomically(out, enveloped(content, identity.sign(CONTEXT + content)))
-    print(f"{out}: the run {signed.run_id}, revision {signed.revision}, signed by {signed.organiser}.")
-    return 0
+    return out, signed
 
 
 def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
@@ -115,7 +131,8 @@ def _signature(manifest: Manifest) -> str:
     return f"Signed by {manifest.organiser}."
 
 
-def _refuse(path: str, wrong: list[Notice]) -> int:
+def refuse(path: str, wrong: list[Notice]) -> int:
+    """Say all that is wrong with a file; the exit code."""
     for one in wrong:
         print(f"{path}: {one}")
     return ManifestError.exit_code

@@ -68,10 +68,10 @@ def new(options: argparse.Namespace) -> None:
     _show(manifest, proposed, cut, volunteers)
     print(f"Wrote {out}, and {counted(cut.shards, 'shard')} into {data_folder(options.data_dir) / OWN}.")
     signed, where = out.with_suffix(".signed.json"), f" --data-dir {options.data_dir}" if options.data_dir else ""
-    print("Sign it, train it, and print the link for volunteers:")
+    print("Sign it, train it, and in another terminal print the link for volunteers:")
     print(f"    hearth run sign {out}{where}")
     print(f"    hearth worker --run {signed} --listen 0.0.0.0:4401{where}")
-    print(f"    hearth run link {name}{where}")
+    print(f"    hearth run publish {signed}{where}")
 
 
 def _cut(place: Path, own: Path, template: str | None) -> Cut:
