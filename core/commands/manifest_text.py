@@ -69,7 +69,7 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
     Args:
         name: of the run.
         title: as people read it.
-        licence: of the data, and so of what is trained on them; "": it is not said.
+        licence: of the data, and so of what is trained on them; "": it is not said, and stands there as unknown.
         cut: the data.
         proposal: model and rules.
     """
@@ -92,8 +92,11 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
         lines += ["[pictures]", *_table(cut.pictures, OF_PICTURES), ""]
     lines += ["[model]", *_table(proposal.model)]
     lines += ["", "[training]", *_table(proposal.training)]
-    if licence:
-        lines += ["", "[licence]", _line("data", licence, ""), _line("model", licence, "that which is trained")]
+    known = licence or "unknown"
+    lines.append("")
+    if not licence:
+        lines.append("# Volunteers read this before they join: name the licences, such as CC-BY-4.0, before you sign.")
+    lines += ["[licence]", _line("data", known, ""), _line("model", known, "that which is trained")]
     lines += ["", f"# {TRUNKS[type(proposal.trunk)]}", "[trunk]"]
     lines += [_line("strategy", str(proposal.trunk.__struct_config__.tag), ""), *_table(proposal.trunk)]
     return "\n".join(lines) + "\n"

@@ -66,6 +66,8 @@ def new(options: argparse.Namespace) -> None:
         raise DataFolderError(notice("data.not_written", path=str(out), why=str(error.strerror))) from error
     print(cut.about)
     _show(manifest, proposed, cut, volunteers)
+    if not licence:
+        print(f"Nobody has said under which licence the data are: name it in {out}, under [licence], before you sign.")
     print(f"Wrote {out}, and {counted(cut.shards, 'shard')} into {data_folder(options.data_dir) / OWN}.")
     signed, where = out.with_suffix(".signed.json"), f" --data-dir {options.data_dir}" if options.data_dir else ""
     print("Sign it, train it, and in another terminal print the link for volunteers:")
@@ -83,9 +85,7 @@ def _cut(place: Path, own: Path, template: str | None) -> Cut:
         template: what kind of run it shall be; None: as the data are.
     """
     pictures = None if template == "text" else picture_files.find(place)
-    if pictures is None and template in ("pictures", "vc-asgd"):
-        raise DataError(notice("data.no_pictures", place=str(place), template=template))
-    files = [] if pictures else find([place])
+    files = [] if pictures else _texts(place, template)
     source = pictures.source if pictures else cutting.texts(files)
     found = cutting.survey(source)
     total = found.train_bytes + found.held_out_bytes
@@ -106,6 +106,24 @@ def _cut(place: Path, own: Path, template: str | None) -> Cut:
         f"({traffic(found.held_out_bytes)}) held out, {duplicates}."
     )
     return Cut("text", _listed(shards, own), len(shards), found.train_bytes, total, about)
+
+
+def _texts(place: Path, template: str | None) -> list[Path]:
+    """Files of text, where there are no pictures of classes.
+
+    Raises:
+        DataError: there are none either, or pictures are wanted.
+    """
+    wanted = template in ("pictures", "vc-asgd")
+    try:
+        if not wanted:
+            return find([place])
+    except DataError:
+        if not picture_files.loose(place):
+            raise
+    if count := picture_files.loose(place):
+        raise DataError(notice("data.flat_pictures", place=str(place), count=count))
+    raise DataError(notice("data.no_pictures", place=str(place), template=str(template)))
 
 
 def _listed(written: list[Shard], own: Path) -> ShardList:

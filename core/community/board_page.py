@@ -36,7 +36,7 @@ def page(totals: BoardTotals) -> str:
     if of_teams:
         parts.append(_table("Teams", "Team", _by(of_teams, lambda line: teams[line.peer])))
     parts.append(_table("Runs", "Run", _by(totals.lines, lambda line: totals.runs.get(line.run, line.run))))
-    if reasons := _reasons(totals.lines):
+    if reasons := pending_by_reason(totals.lines):
         rows = "".join(
             f"<tr><td>{html.escape(REASONS.get(reason, reason))}</td><td>{operations(amount)}</td></tr>"
             for reason, amount in sorted(reasons.items(), key=lambda one: -one[1])
@@ -91,7 +91,8 @@ def _plot(title: str, lines: Iterable[Line], today: int) -> str:
     return figure(title, bars, f"{title}, {first} to {last}; at most {operations(most)} a day.")
 
 
-def _reasons(lines: Iterable[Line]) -> dict[str, float]:
+def pending_by_reason(lines: Iterable[Line]) -> dict[str, float]:
+    """FLOPs that do not count as yet, by why."""
     found: dict[str, float] = defaultdict(float)
     for line in lines:
         for reason, amount in line.pending.items():
