@@ -126,12 +126,12 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     about = "Show, join, leave, make, organise and export runs, and say how much of this PC's time each gets."
-    run = add("run", "runs.run", about, "the list as one JSON document")
+    run = add("run", "runs.run", about, "what is shown as one JSON document")
     run.description = (
         f"{about} Leaving a run keeps what was trained. If it was the run chosen in the settings, another one is "
         "chosen there; the only run cannot be left: join another one first."
     )
-    whats = ["list", "join", "leave", "weight", "show", "link", "new", "check", "sign", "export"]
+    whats = ["list", "status", "join", "leave", "weight", "show", "link", "new", "check", "sign", "publish", "export"]
     run.add_argument("what", choices=whats)
     run.add_argument(
         "run",
@@ -141,10 +141,11 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     )
     run.add_argument("--yes", action="store_true", help="to join, or for a new one: without asking")
     out = (
-        "to export: the folder to write (the run's id); to sign: the file (NAME.signed.json); of a new one: its "
-        "manifest (NAME.toml)"
+        "to export: the folder to write (the run's id); to sign or publish: the file (NAME.signed.json); of a new one: "
+        "its manifest (NAME.toml)"
     )
     run.add_argument("--out", type=Path, metavar="PATH", help=out)
+    run.add_argument("--html", type=Path, metavar="FILE", help="of its status: write it as a page, too")
     run.add_argument("weight", nargs="?", type=_weight, help="how much it gets, beside the others' weights (1)")
     new = run.add_argument_group("a new run")
     kinds = ["text", "pictures", "vc-asgd"]

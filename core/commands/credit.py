@@ -3,12 +3,13 @@
 import argparse
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from rich.console import RenderableType
 
 from core.commands import common, tables
+from core.community.board_page import REASONS
 from core.community.credit_history import credit as credit_of
 from core.community.reading import read_only
 from core.community.rules import rules_of
@@ -20,6 +21,8 @@ from core.control.client import ControlClient
 from core.store.data_folder import RUNS, data_path
 
 CERTIFICATE = "hearth-certificate.json"
+SMALL = 8
+"""Peers: with fewer, what nobody trusted has audited hardly ever counts."""
 BOARD_S = 300.0
 """The longest wait until all peers have been asked."""
 
@@ -58,11 +61,30 @@ def board(options: argparse.Namespace) -> None:
                 f"{folder}: {counted(done.peers, 'peer')}, {counted(done.sheets, 'signed sheet')}; "
                 f"{operations(done.verified)} verified, {operations(done.pending)} pending."
             )
-            for one in done.refused:
-                print(f"Refused: {one}")
+            for line in _hints(done):
+                print(line)
         if options.every is None:
             return
         time.sleep(options.every)
+
+
+def _hints(done: Published) -> Iterator[str]:
+    """What was refused, why the rest is pending, and what to do about that where the swarm is small."""
+    for one in done.refused:
+        yield f"Refused: {one}"
+    for reason, amount in sorted(done.reasons.items(), key=lambda one: -one[1]):
+        if amount:
+            yield f"Pending, {operations(amount)}: {REASONS.get(reason, reason)}."
+    if not done.sheets:
+        yield (
+            "No peer has shown any credit yet. There is some a few minutes after one PC has trained with experts that "
+            "another one hosts (hearth peers, hearth credit)."
+        )
+    elif done.peers < SMALL and done.pending > done.verified:
+        yield (
+            "In a swarm of few PCs little counts by itself. This board believes the PC that it runs on, peers in the "
+            "manifest's bootstrap, and those that you name: --trust PEER. One of them must train."
+        )
 
 
 def _credit(folder: Path) -> Credit:

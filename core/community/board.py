@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from core.community import signing
-from core.community.board_page import page
+from core.community.board_page import page, pending_by_reason
 from core.community.credit_book import CreditBook
 from core.community.rules import Share, records_of, rules_of, shares, sights_of
 from core.contracts.credit import (
@@ -106,9 +106,9 @@ def publish(signed: SignedTotals, folder: Path) -> Published:
     totals = signed.totals
     write(folder / TOTALS_FILE, msgspec.json.format(msgspec.json.encode(signed)))
     write(folder / PAGE_FILE, page(totals).encode())
-    verified, pending = (line.verified for line in totals.lines), (sum(line.pending.values()) for line in totals.lines)
-    peers = {line.peer for line in totals.lines}
-    return Published(len(peers), sum(verified), sum(pending), totals.sheets, totals.refused)
+    verified, peers = sum(line.verified for line in totals.lines), {line.peer for line in totals.lines}
+    reasons = pending_by_reason(totals.lines)
+    return Published(len(peers), verified, sum(reasons.values()), totals.sheets, totals.refused, reasons)
 
 
 def write(path: Path, content: bytes) -> None:

@@ -118,6 +118,12 @@ class RunParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """As in `JoinRunParams`, or the id of one that was joined."""
 
 
+class RunReportParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`run_report` -> RunReport."""
+
+    run: RunName | None = None
+
+
 class RunLinked(msgspec.Struct, frozen=True):
     """A link by which others join."""
 

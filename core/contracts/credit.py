@@ -271,6 +271,8 @@ class Published(msgspec.Struct, frozen=True):
     pending: float
     sheets: int
     refused: list[str]
+    reasons: dict[str, float] = {}
+    """FLOPs that are pending, by why (`Line.pending`)."""
 
 
 class Ranked(msgspec.Struct, frozen=True):

@@ -42,10 +42,13 @@ class CreditBoard:
         """Ask nobody any more."""
         await self._looking.close()
 
+    async def totals(self, manifests: Sequence[Manifest], trust: Sequence[str]) -> SignedTotals:
+        """See `CreditPlace.totals`."""
+        return await self._totals(manifests, trust, await self._collect(manifests))
+
     async def board(self, manifests: Sequence[Manifest], asked: BoardParams) -> Published:
         """See `CreditPlace.board`."""
-        refused = await self._collect(manifests)
-        totals = await self._totals(manifests, asked.trust, refused)
+        totals = await self.totals(manifests, asked.trust)
         return await asyncio.to_thread(board.publish, totals, Path(asked.folder))
 
     async def leaderboard(self, manifests: Sequence[Manifest]) -> Leaderboard:

@@ -34,6 +34,7 @@ class LoneSwarm:
     """Whether other peers' experts may be asked."""
     reachable = True
     reached = False
+    members = 1
     capacity: int | None = None
     successor: Manifest | None = None
     notes: Sequence[Notice] = ()

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from core.contracts.credit import BoardParams, Leaderboard, Published
+from core.contracts.credit import BoardParams, Leaderboard, Published, SignedTotals
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
@@ -60,6 +60,10 @@ class SwarmPlace(Protocol):
         """A newer manifest that has come for the run, and is to hold when it is begun anew."""
 
     @property
+    def members(self) -> int:
+        """PCs at work on the run that are known, this one included."""
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
 
@@ -107,8 +111,16 @@ class SwarmPlace(Protocol):
 class CreditPlace(Protocol):
     """See `core.worker.credit_board`."""
 
+    def totals(self, manifests: Sequence[Manifest], trust: Sequence[str], /) -> Awaitable[SignedTotals]:
+        """Ask the peers of these runs for the credit that they show, verify it and sum it up.
+
+        Args:
+            manifests: the runs.
+            trust: peers that are believed beside this one and those that the manifests name.
+        """
+
     def board(self, manifests: Sequence[Manifest], asked: BoardParams, /) -> Awaitable[Published]:
-        """Ask the peers of these runs for the credit that they show, verify it, sum it up, sign that and write it."""
+        """Write the `totals` and a page about them."""
 
     def leaderboard(self, manifests: Sequence[Manifest], /) -> Awaitable[Leaderboard]:
         """Who was credited with most in these runs, by what is known now; peers are asked for more meanwhile."""

@@ -13,11 +13,12 @@ from core.contracts import manifest as manifests
 from core.contracts.errors import RunError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
-from core.contracts.run_details import RunDetails, details_of
+from core.contracts.run_details import RunDetails, details_of, looks
 from core.contracts.run_link import is_link, link_to, parse_link
 from core.contracts.succession import changes, check_successor
 from core.net.limits import Newest
 from core.policy.inputs import Compute, Phase
+from core.store.shards import known_shards
 from core.worker import joined_runs, opening
 from core.worker.run import Resources, Run
 
@@ -186,13 +187,22 @@ class Runs:
             known = [run for run in self if name in (run.id, run.manifest.run)]
             if known:
                 run = self.named(name)
-                found, after = details_of(run.manifest), run.swarm.successor
+                found, after = (
+                    details_of(run.manifest, known_shards(run.manifest, run.files.folder)),
+                    run.swarm.successor,
+                )
                 if after is None:
                     return msgspec.structs.replace(found, joined=True)
                 changed = tuple(changes(run.manifest, after))
                 return msgspec.structs.replace(found, joined=True, next_revision=after.revision, changed=changed)
         manifest, _, _ = await self._found(name)
-        return msgspec.structs.replace(details_of(manifest), joined=manifest.run_id in self._runs)
+        found, joined = details_of(manifest), manifest.run_id in self._runs
+        return msgspec.structs.replace(found, joined=joined, namesake=None if joined else self._namesake(manifest))
+
+    def _namesake(self, manifest: Manifest) -> str | None:
+        """The signed run here that somebody could take this one for."""
+        signed = (run for run in self if run.manifest.organiser)
+        return next((run.id for run in signed if looks(run.manifest.title) == looks(manifest.title)), None)
 
     def link(self, name: str) -> str:
         """The link by which others join a run through this PC and the peers that its manifest names.

@@ -235,6 +235,11 @@ class Swarm:
         return self._manifests.successor if self._manifests else None
 
     @property
+    def members(self) -> int:
+        """See `SwarmPlace.members`."""
+        return max(1, len(self._members.known))
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
         return self.hosting.capacity if self._hosts else None

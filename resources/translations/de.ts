@@ -3780,6 +3780,10 @@
       <translation>{times:count}-mal hintereinander konnten die Daten des Laufs nicht geholt oder weitergegeben werden ({error}). Bitte melde es.</translation>
     </message>
     <message>
+      <source>data.flat_pictures</source>
+      <translation>Die Bilder von {place} ({count}) gehören zu keiner Klasse. Lege die jeder Klasse in einen eigenen Ordner darin, etwa Katzen und Hunde: Die Namen der Ordner werden die Klassen.</translation>
+    </message>
+    <message>
       <source>data.line_too_long</source>
       <translation>Zeile {line:digits} von {path} ist länger als {most:size}. Mache mehrere Dokumente daraus.</translation>
     </message>
@@ -3818,6 +3822,10 @@
     <message>
       <source>data.not_written</source>
       <translation>{path} ist nicht beschreibbar: {why}.</translation>
+    </message>
+    <message>
+      <source>data.one_class</source>
+      <translation>Alle Bilder von {place} liegen in einem Ordner, {name}, sind also von einer Klasse: Es gibt nichts zu unterscheiden. Für jede Klasse muss es einen Ordner geben, mindestens zwei. Sind die Klassen Ordner in {name}, dann nenne diesen.</translation>
     </message>
     <message>
       <source>data.one_document</source>
@@ -4725,6 +4733,10 @@
       <translation>ein Stapel an einer Schicht nähme {size:size}, und {most:size} sind das Höchste. Verringere batch, sequence oder width.</translation>
     </message>
     <message>
+      <source>manifest.cut_off</source>
+      <translation>{what}, und hier endet die Datei: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie noch einmal ganz.</translation>
+    </message>
+    <message>
       <source>manifest.exists</source>
       <translation>Es gibt schon eine Datei {path}. Nenne mit --out eine andere.</translation>
     </message>
@@ -5461,15 +5473,19 @@
     </message>
     <message>
       <source>run.link_organiser</source>
-      <translation>Auf die Lauf-ID muss der Schlüssel des Veranstalters folgen, 64 hexadezimale Ziffern.</translation>
+      <translation>Auf die Lauf-ID muss der Schlüssel des Veranstalters folgen, 64 hexadezimale Ziffern. Vielleicht wurde er abgeschnitten: Kopiere den ganzen Link.</translation>
     </message>
     <message>
       <source>run.link_peers</source>
-      <translation>Auf den Schlüssel des Veranstalters müssen 1 bis 4 Peers folgen, wie `hearth address` sie ausgibt. Vielleicht wurde er abgeschnitten.</translation>
+      <translation>Auf den Schlüssel des Veranstalters müssen 1 bis 4 Peers folgen, wie `hearth address` sie ausgibt. Vielleicht wurde er abgeschnitten: Kopiere den ganzen Link.</translation>
     </message>
     <message>
       <source>run.link_run_id</source>
-      <translation>Der erste Teil muss die ID eines Laufs sein, wie digits-2ac90b73.</translation>
+      <translation>Der erste Teil muss die ID eines Laufs sein, wie digits-2ac90b73. Vielleicht wurde er abgeschnitten: Kopiere den ganzen Link.</translation>
+    </message>
+    <message>
+      <source>run.link_to_start</source>
+      <translation>Mit einem Link startet kein Worker: Er muss zuerst unter Peers sein. Starte ihn mit hearth worker --join, dann hearth run join LINK, und hearth run leave für das, was er nicht trainieren soll.</translation>
     </message>
     <message>
       <source>run.link_unsigned</source>

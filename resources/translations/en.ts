@@ -821,6 +821,10 @@
       <translation>The run's data could not be fetched or given {times:count} times in a row ({error}). Please report it.</translation>
     </message>
     <message>
+      <source>data.flat_pictures</source>
+      <translation>The pictures of {place} ({count}) are in no class. Put those of each class into a folder of its own within it, such as cats and dogs: the folders' names become the classes.</translation>
+    </message>
+    <message>
       <source>data.line_too_long</source>
       <translation>Line {line:digits} of {path} is longer than {most:size}. Make several documents of it.</translation>
     </message>
@@ -859,6 +863,10 @@
     <message>
       <source>data.not_written</source>
       <translation>{path} cannot be written: {why}.</translation>
+    </message>
+    <message>
+      <source>data.one_class</source>
+      <translation>All pictures of {place} are in one folder, {name}, and so of one class: there is nothing to tell apart. There must be a folder for each class, two at least. If the classes are folders in {name}, name that one.</translation>
     </message>
     <message>
       <source>data.one_document</source>
@@ -1766,6 +1774,10 @@
       <translation>a batch at a layer would take {size:size}, and {most:size} are the most. Lower batch, sequence or width.</translation>
     </message>
     <message>
+      <source>manifest.cut_off</source>
+      <translation>{what}, and here the file ends: it was cut off, or is not finished. Copy the whole of it again.</translation>
+    </message>
+    <message>
       <source>manifest.exists</source>
       <translation>There is a file {path} already. Name another one with --out.</translation>
     </message>
@@ -2502,15 +2514,19 @@
     </message>
     <message>
       <source>run.link_organiser</source>
-      <translation>after the run's id must come the organiser's key, 64 hexadecimal digits.</translation>
+      <translation>after the run's id must come the organiser's key, 64 hexadecimal digits. It may have been cut off: copy the whole link.</translation>
     </message>
     <message>
       <source>run.link_peers</source>
-      <translation>after the organiser's key must come 1 to 4 peers as `hearth address` prints them. It may have been cut off.</translation>
+      <translation>after the organiser's key must come 1 to 4 peers as `hearth address` prints them. It may have been cut off: copy the whole link.</translation>
     </message>
     <message>
       <source>run.link_run_id</source>
-      <translation>the first part must be the id of a run, such as digits-2ac90b73.</translation>
+      <translation>the first part must be the id of a run, such as digits-2ac90b73. It may have been cut off: copy the whole link.</translation>
+    </message>
+    <message>
+      <source>run.link_to_start</source>
+      <translation>A worker does not start with a link: it must be among peers first. Start it with hearth worker --join, then hearth run join LINK, and hearth run leave what it shall not train.</translation>
     </message>
     <message>
       <source>run.link_unsigned</source>

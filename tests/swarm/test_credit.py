@@ -20,6 +20,7 @@ from core.contracts.credit import (
     week_of,
 )
 from core.contracts.errors import RemoteFault
+from core.contracts.export import Collected
 from core.contracts.net import of_run
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
@@ -48,6 +49,11 @@ async def test_host_and_trainer_tell_the_same_and_a_board_believes_what_it_trust
             signed = wait_until(agreed, "the same signed and audited work on both sides")
             ranked = wait_until(lambda: trainer.ask("leaderboard", {}, Leaderboard).ever.others, "the host's rank")
             assert ranked == 1, "it has no name, and is counted"
+            host.call("set_settings", {"changes": {"shown_name": "Ann | <b>"}})
+            credited = trainer.ask("collect", {}, Collected).contributors
+            assert [(one.name, one.verified > 0) for one in credited.named] == [
+                ("Ann | <b>", True)
+            ] and not credited.others
             trainer.process.kill()
             trainer.process.wait()
         kept = exchanged(host, given=True)
