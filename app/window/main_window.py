@@ -19,6 +19,7 @@ from app.widgets.buttons import Button
 from app.window.focus_ring import FocusRing
 from app.window.page import Page
 from app.window.run_chooser import RunChooser
+from app.window.sheet import Sheet
 from app.window.sidebar import Sidebar
 from app.window.why_panel import WhyPanel
 from core.contracts.status import CurvePoint, State, Status
@@ -203,7 +204,8 @@ class MainWindow(QWidget):
 
     def open_page(self, name: str, by_keyboard: bool = False) -> None:
         """Show the page of this name; by keyboard, the focus goes to its button."""
-        self.why.close_sheet()
+        for sheet in self.findChildren(Sheet):
+            sheet.close_sheet()
         for number, page in enumerate(self.pages):
             if page.name == name:
                 self._show(number, by_keyboard)
@@ -291,7 +293,6 @@ class MainWindow(QWidget):
         self.sidebar.set_rail(self.width() < theme().px(RAIL_BELOW))
         self._row.activate()
         self._place_note()
-        self.why.lie_over()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self.may_close:

@@ -1,6 +1,6 @@
 """A sheet over the window: a panel at the end of its lines over a scrim. It holds the focus and gives it back."""
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
@@ -27,6 +27,7 @@ class Sheet(QWidget):
         self._window, self._ring, self._width = window, ring, width
         self._before: QWidget | None = None
         self.panel = _Panel(self)
+        window.installEventFilter(self)
         self.hide()
 
     def open(self, first: QWidget) -> None:
@@ -57,6 +58,11 @@ class Sheet(QWidget):
         width = min(theme().px(self._width), self.width() - theme().px(64))
         left = 0 if self.layoutDirection() is Qt.LayoutDirection.RightToLeft else self.width() - width
         self.panel.setGeometry(left, 0, width, self.height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self.lie_over()
+        return False
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Round among the panel's own controls."""

@@ -63,6 +63,8 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
     manifest = run.manifest
     yield f"{manifest.title} ({run.id}), revision {manifest.revision}"
     yield _signature(manifest)
+    if run.namesake:
+        yield f"Careful: this PC has joined another run of this title, {run.namesake}. This is not that one."
     yield from textwrap.wrap(manifest.description, WIDTH)
     licence = manifest.licence
     parts = f", {size(run.data_bytes)} in {counted(run.shards, 'part')}" if run.shards else ""

@@ -1,6 +1,7 @@
 """What people are shown of a run before they join it, and of one that they have joined."""
 
 import math
+import unicodedata
 
 import msgspec
 
@@ -26,6 +27,13 @@ class RunDetails(msgspec.Struct, frozen=True):
     """Of a newer manifest that is here, and holds when compute starts next."""
     changed: tuple[str, ...] = ()
     """What that one changes."""
+    namesake: str | None = None
+    """Id of a run that this PC has joined, signed by somebody, that looks the same to people: of the same title."""
+
+
+def looks(title: str) -> str:
+    """What people see of a title: two that look the same differ in letters, spaces or the width of signs."""
+    return " ".join(unicodedata.normalize("NFKC", title).casefold().split())
 
 
 def details_of(manifest: Manifest) -> RunDetails:
