@@ -102,6 +102,8 @@ class Desktop(QObject):
         self._curve: list[CurvePoint] = []
         self._last: Status | None = None
         self.first_run: FirstRun | None = None
+        self._asked_run = ""
+        """That was asked for during the first run."""
         with theme().styled_together():
             self._build_window()
         self.tray = Tray(self.actions, self)
@@ -170,6 +172,8 @@ class Desktop(QObject):
         self.first_run = None
         self.window.uncover()
         self._settings_applied(self.settings_page.values)
+        if self._asked_run:
+            self.add_run(self._asked_run)
 
     def _wire(self, instance: Instance) -> None:
         client, actions, app = self.client, self.actions, QGuiApplication.instance()
@@ -181,7 +185,7 @@ class Desktop(QObject):
         self.settings_page.window_restart_asked.connect(self._restart_window)
         self.window.close_requested.connect(self._close_window)
         QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
-        actions.add_run.connect(self._add_run)
+        actions.add_run.connect(self.add_run)
         actions.invite.connect(self.invite_sheet.open_for)
         for said in (self.runs_page.done, self.join_sheet.joined):
             said.connect(lambda words: self.window.tell(words))
@@ -205,6 +209,7 @@ class Desktop(QObject):
         self.notifier.lent.connect(self.tray.show_today)
         instance.raise_asked.connect(self.raise_window)
         instance.page_asked.connect(actions.open_page)
+        instance.link_asked.connect(self.add_run)
         instance.listen()
         assert isinstance(app, QApplication)
         app.commitDataRequest.connect(self._session_ends)
@@ -255,7 +260,15 @@ class Desktop(QObject):
         reasons = [told(status.reason)] if status.state == "attention" else []
         self.notifier.trouble([*reasons, *map(told, status.attention)])
 
-    def _add_run(self, source: str) -> None:
+    def add_run(self, source: str) -> None:
+        """Show a run and ask whether to join it; after the first run of Hearth, if that is not through yet.
+
+        Args:
+            source: see `Actions.add_run`.
+        """
+        if self.first_run is not None:
+            self._asked_run = source
+            return
         self.actions.open_page.emit("runs")
         self.join_sheet.open_for(source)
 

@@ -9,8 +9,9 @@ from core.contracts import manifest as manifests
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails
 
-KEY = 16
-"""Of a peer's key, so many digits are shown where there is little room."""
+SHOWN = 16
+"""Of a key, so many digits are shown where there is little room."""
+GROUP = 8
 
 
 @lru_cache(maxsize=1)
@@ -26,21 +27,25 @@ def title_of(run: RunDetails) -> str:
 def signature(run: RunDetails) -> tuple[str, str, str]:
     """Who answers for a run, as words, tone and icon of a pill."""
     if run.manifest.organiser:
-        return tr("Signed by {key}", key=run.manifest.organiser[:KEY]), "ok", "check"
+        return tr("Signed by {key}", key=run.manifest.organiser[:SHOWN]), "ok", "check"
     if run.id in built_in():
         return tr("Comes with Hearth"), "peer", "shield"
     return tr("Not signed"), "warn", "alert"
 
 
 def organiser(run: RunDetails) -> str:
-    """The same in a sentence, with the whole key."""
+    """The same, with the whole key in groups that people can compare."""
     if run.manifest.organiser:
         key = run.manifest.organiser
-        spaced = " ".join(key[at : at + 8] for at in range(0, len(key), 8))
-        return tr("The organiser with this key: {key}. Compare it with what the organiser has published.", key=spaced)
-    if run.id in built_in():
-        return tr("It comes with Hearth, as the program itself.")
-    return tr("Nobody.")
+        return " ".join(key[at : at + GROUP] for at in range(0, len(key), GROUP))
+    return tr("It comes with Hearth, as the program itself.") if run.id in built_in() else tr("Nobody has signed it.")
+
+
+def signs(run: RunDetails) -> str:
+    """Who answers for it, for those who do not know the run yet."""
+    if run.manifest.organiser is None:
+        return organiser(run)
+    return tr("The owner of this key: {key}. Compare it with what the organiser has published.", key=organiser(run))
 
 
 def learns(run: RunDetails) -> str:
@@ -56,9 +61,11 @@ def learns(run: RunDetails) -> str:
 def data(run: RunDetails) -> str:
     """On what it is trained, and under which licences."""
     manifest, licence = run.manifest, run.manifest.licence
-    if run.shards:
+    if run.id in built_in():
+        found = tr("Data that come with Hearth.")
+    elif run.shards:
         size = data_size(run.data_bytes)
-        found = tr("{size} of the organiser's data in %Ln part(s), by their hashes.", run.shards, size=size)
+        found = tr("{size} of the organiser's, in %Ln part(s) that are checked by their hashes.", run.shards, size=size)
     elif manifest.shard_list:
         found = tr("Data of the organiser's; how much, a list says that is fetched after joining.")
     else:
@@ -78,7 +85,8 @@ def needs(run: RunDetails) -> str:
         tr("Hearth {version} or newer", version=manifest.needs) if manifest.needs else "",
     ]
     stated = ", ".join(filter(None, parts)) or tr("no minimum stated")
-    fetched = f"{tr('Up to {size} of data are fetched.', size=data_size(run.data_bytes))} " if run.data_bytes else ""
+    comes = bool(run.data_bytes) and run.id not in built_in()
+    fetched = f"{tr('Up to {size} of data are fetched.', size=data_size(run.data_bytes))} " if comes else ""
     limits = tr("Memory, disk space, traffic and hours stay within your limits in Settings.")
     return f"{stated[:1].upper()}{stated[1:]}. {fetched}{limits}"
 

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 from app import theme as look
 from app.language import told, tr
 from app.theme import theme
-from app.widgets.basics import Label, Notice, Panel
+from app.widgets.basics import ElidedLabel, Label, Notice, Panel
 from app.widgets.boxes import STRETCH, hbox, scrolling, vbox
 from app.widgets.buttons import Button
 from app.widgets.qr_picture import QrPicture
@@ -17,7 +17,7 @@ from app.worker.client import WorkerClient
 from core.contracts.control import RunLinked
 from core.contracts.errors import HearthError
 
-WIDTH = 480
+WIDTH = 520
 
 
 class InviteSheet(Sheet):
@@ -36,7 +36,7 @@ class InviteSheet(Sheet):
         self.close_button = Button(tr("Close"), clicked=self.close_sheet)
         self.said = Label("", "body", "text2", wrap=True)
         self.notice = Notice()
-        self.link = Label("", "cap", wrap=True)
+        self.link = ElidedLabel("", "cap")
         self.link.setFont(theme().mono("cap"))
         self.code = QrPicture(tr("The link as QR code"))
         self.copy = Button(tr("Copy the link"), "primary", "copy", clicked=self._copy)
@@ -81,10 +81,7 @@ class InviteSheet(Sheet):
                 run=run_id,
             )
         )
-        # Qt breaks a line at these, and nowhere else in a link
-        self.link.setText(linked.link.replace("/", "/\u200b").replace(",", ",\u200b").replace("@", "@\u200b"))
-        self.link.setAccessibleName(linked.link)
-        self._link = linked.link
+        self.link.setText(linked.link)
         self.code.show_text(linked.link)
         self.copy.setText(tr("Copy the link"))
         self.shown.show()
@@ -94,5 +91,5 @@ class InviteSheet(Sheet):
         self.notice.set_text(told(error.notice))
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self._link)
+        QGuiApplication.clipboard().setText(self.link.text())
         self.copy.setText(tr("Copied"))

@@ -4,7 +4,7 @@ import time
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QHideEvent
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 
 from app import theme as look
@@ -228,7 +228,7 @@ class JoinSheet(Sheet):
         else:
             asking = tr("Asking the peers of the link what this run is. Nothing is joined by that.")
             reading = tr("Reading what this run is. Nothing is joined by that.")
-            self.waits_for.setText(reading if manifests.is_path(self._source) else asking)
+            self.waits_for.setText(asking if is_link(self._source) else reading)
             self._number = self._client.run_details(self._source, partial(self._show, self._source), self._fail)
         self._tick()
 
@@ -287,7 +287,7 @@ class JoinSheet(Sheet):
 
     def _told_of(self, run: RunDetails) -> list[tuple[str, str, str]]:
         return [
-            ("key", tr("Who signs it"), description.organiser(run)),
+            ("key", tr("Who signs it"), description.signs(run)),
             ("model", tr("What it learns"), description.learns(run)),
             ("disk", tr("On which data"), description.data(run)),
             ("memory", tr("What it needs"), description.needs(run)),
@@ -330,8 +330,7 @@ class JoinSheet(Sheet):
             one.setVisible(one is part)
         self.answers.setVisible(part is self.consent)
 
-    def hideEvent(self, event: QHideEvent) -> None:
+    def close_sheet(self) -> None:
         """Who closes it joins nothing, unless the worker is at it."""
-        super().hideEvent(event)
-        if not event.spontaneous():
-            self._forget()
+        self._forget()
+        super().close_sheet()

@@ -113,7 +113,7 @@ class RunCard(StaleCard):
             facts.addWidget(Label(title, "cap_strong", "text2"), row, 0, Qt.AlignmentFlag.AlignTop)
             facts.addWidget(label, row, 1)
         weight = hbox(Label(tr("Weight"), "body"), self.weight, (self.share, 1), spacing=look.M)
-        buttons = hbox(self.show_button, self.invite, self.leave, STRETCH, spacing=look.S)
+        self._buttons = holding(hbox(self.show_button, self.invite, self.leave, STRETCH, spacing=look.S))
         add(
             self.body,
             self.about,
@@ -125,7 +125,7 @@ class RunCard(StaleCard):
             weight,
             facts,
             self._question(),
-            buttons,
+            self._buttons,
         )
 
     def _question(self) -> Panel:
@@ -203,10 +203,12 @@ class RunCard(StaleCard):
         self.answers.setEnabled(True)
         self.go.setVisible(not self._alone)
         self.question.show()
+        self._buttons.hide()
         self.stay.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def close_question(self) -> None:
         """The run stays."""
+        self._buttons.show()
         self.leave.setFocus(Qt.FocusReason.OtherFocusReason)
         self.question.hide()
 
