@@ -9,7 +9,7 @@ from app.worker.connection import Connection, Failed, note
 from core.contracts import control as wire
 from core.contracts import ledger
 from core.contracts.credit import Credit
-from core.contracts.network_status import Finding, NetworkParams, NetworkStatus
+from core.contracts.network_status import Finding, FoundRun, NetworkParams, NetworkStatus
 from core.contracts.run_details import RunDetails
 from core.contracts.status import GridStatus, LogLine, RunStatus
 from core.contracts.trunk_status import TrunkParams, TrunkStatus
@@ -77,6 +77,10 @@ class WorkerClient(Connection):
             run: see `wire.RunParams`.
         """
         return self.request("run_details", wire.RunParams(run), RunDetails, done, failed, RUN_DEADLINE_S)
+
+    def found_runs(self, done: Callable[[list[FoundRun]], None], failed: Failed) -> None:
+        """Runs that others in the local network have joined."""
+        self.request("found_runs", None, list[FoundRun], done, failed)
 
     def run_link(self, run_id: str, done: Callable[[wire.RunLinked], None], failed: Failed) -> None:
         self.request("run_link", wire.RunParams(run_id), wire.RunLinked, done, failed)

@@ -43,7 +43,7 @@ class InviteSheet(Sheet):
         self.shown = QWidget()
         box = Panel("sunken", "border", look.RADIUS_CONTROL)
         vbox(self.link, margins=(look.M, look.S, look.M, look.S), within=box)
-        vbox(self.code, box, hbox(self.copy, STRETCH), spacing=look.M, within=self.shown)
+        vbox(hbox((box, 1), self.copy, spacing=look.S), self.code, spacing=look.M, within=self.shown)
         content = QWidget()
         vbox(
             self.said,

@@ -1,6 +1,7 @@
 """The sheet by which a run is added: which one, what it is, and whether it is to be joined."""
 
 import time
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -20,6 +21,7 @@ from app.window.sheet import Sheet
 from app.worker.client import RUN_DEADLINE_S, WorkerClient
 from core.contracts import manifest as manifests
 from core.contracts.errors import HearthError, RunError
+from core.contracts.network_status import FoundRun
 from core.contracts.notices import Notice as Told
 from core.contracts.run_details import RunDetails
 from core.contracts.run_link import HEAD, is_link, parse_link
@@ -53,6 +55,37 @@ def reason_against(source: str) -> Told | None:
     except RunError as error:
         return error.notice
     return None
+
+
+class Offers(QWidget):
+    """Runs that can be looked at, under a title; not seen while there are none."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self.buttons: list[Button] = []
+        self._rows = vbox(spacing=look.S)
+        vbox(look.M, Label(title, "head"), self._rows, spacing=look.S, within=self)
+
+    def show_offers(self, offers: Iterable[tuple[str, str, str]], look_at: Callable[[str], None]) -> None:
+        """Show these.
+
+        Args:
+            offers: title, a word on it, and how `run_details` takes the run.
+            look_at: called with the latter.
+        """
+        rows = [item.widget() for at in range(self._rows.count()) if (item := self._rows.itemAt(at)) is not None]
+        discard(row for row in rows if row is not None)
+        self.buttons = []
+        for title, about, source in offers:
+            button = Button(tr("Look"), name=tr("Look at {run}", run=title), clicked=partial(look_at, source))
+            texts = vbox(Label(title, "body", wrap=True), spacing=0)
+            if about:
+                texts.addWidget(Label(about, "cap", "text2", wrap=True))
+            row = QWidget()
+            hbox((texts, 1), button, spacing=look.M, within=row)
+            self._rows.addWidget(row)
+            self.buttons.append(button)
+        self.setVisible(bool(self.buttons))
 
 
 class JoinSheet(Sheet):
@@ -111,15 +144,14 @@ class JoinSheet(Sheet):
         self.look_button = Button(tr("Look at this run"), "primary", clicked=self._look_at_line)
         self.paste = Button(tr("Paste"), icon="copy", name=tr("Paste a link"), clicked=self._paste)
         self.file = Button(tr("Open a file…"), icon="folder", clicked=self._ask_for_file)
-        self.offers = vbox(spacing=look.XS)
-        self.offers_title = Label(tr("Runs that come with Hearth"), "head")
+        self.nearby, self.offers = Offers(tr("Runs in your local network")), Offers(tr("Runs that come with Hearth"))
         part = QWidget()
         vbox(
             Label(tr(WHICH), "body", "text2", wrap=True),
             self.line,
             hbox(self.look_button, self.paste, self.file, STRETCH, spacing=look.S),
             look.M,
-            self.offers_title,
+            self.nearby,
             self.offers,
             spacing=look.M,
             within=part,
@@ -171,20 +203,21 @@ class JoinSheet(Sheet):
 
     def _show_offers(self) -> None:
         joined = {run.id for run in self._status.runs} if self._status else set()
-        rows = [item.widget() for at in range(self.offers.count()) if (item := self.offers.itemAt(at)) is not None]
-        discard(row for row in rows if row is not None)
         names = [name for run_id, name in description.built_in().items() if run_id not in joined]
-        for name in names:
-            title = tr_run(manifests.load(name).title)
-            self.offers.addWidget(self._offer(title, name))
-        self.offers_title.setVisible(bool(names))
+        self.offers.show_offers([(tr_run(manifests.load(name).title), "", name) for name in names], self.look_at)
+        self.nearby.show_offers([], self.look_at)
+        self._client.found_runs(self._show_nearby, lambda error: None)  # without an answer, none is offered
         order_focus(self.panel)
 
-    def _offer(self, title: str, source: str) -> QWidget:
-        button = Button(tr("Look"), name=tr("Look at {run}", run=title), clicked=lambda: self.look_at(source))
-        row = QWidget()
-        hbox((Label(title, "body", wrap=True), 1), button, spacing=look.M, within=row)
-        return row
+    def _show_nearby(self, found: list[FoundRun]) -> None:
+        """What the local network says; the worker believes none of it before the manifest has come."""
+        offers = []
+        for run in found:
+            signed = run.organiser[: description.SHOWN]
+            about = tr("%Ln PC(s) here say(s) to train it; signed by {key}", run.peers, key=signed)
+            offers.append((run.run_id, about, run.link))
+        self.nearby.show_offers(offers, self.look_at)
+        order_focus(self.panel)
 
     def _look_at_line(self) -> None:
         self.look_at(self.line.text())
