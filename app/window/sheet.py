@@ -82,7 +82,8 @@ class Sheet(QWidget):
         step: QWidget | None = self.nextInFocusChain()
         while step is not None and step is not self:
             usable = step.isVisible() and step.isEnabled() and bool(step.focusPolicy() & Qt.FocusPolicy.TabFocus)
-            if usable and self.panel.isAncestorOf(step):
+            # a number's inner line has a proxy, the number: it would keep the focus for ever
+            if usable and step.focusProxy() is None and self.panel.isAncestorOf(step):
                 found.append(step)
             step = step.nextInFocusChain()
         return found

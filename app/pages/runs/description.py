@@ -65,9 +65,9 @@ def data(run: RunDetails) -> str:
         found = tr("Data that come with Hearth.")
     elif run.shards:
         size = data_size(run.data_bytes)
-        found = tr("{size} of the organiser's, in %Ln part(s) that are checked by their hashes.", run.shards, size=size)
+        found = tr("{size} from the organiser, in %Ln part(s) that are checked by their hashes.", run.shards, size=size)
     elif manifest.shard_list:
-        found = tr("Data of the organiser's; how much, a list says that is fetched after joining.")
+        found = tr("Data from the organiser; a list that is fetched after joining says how much.")
     else:
         found = tr("Data that come with Hearth.")
     unsaid = tr("not stated")

@@ -185,12 +185,11 @@ class JoinSheet(Sheet):
 
     def open_for(self, source: str = "") -> None:
         """Ask which run to add, or look at this one."""
+        self.open(self.heading)
         if source:
-            self.open(self.heading)
             self.look_at(source)
         else:
             self._ask()
-            self.open(self.line)
 
     def _ask(self, words: str = "") -> None:
         """Let the user choose; `words` say what was wrong with the last choice."""
