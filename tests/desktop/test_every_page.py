@@ -57,7 +57,7 @@ from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.contrast import contrast
 from tests.desktop.test_experts_page import make_grid
 from tests.desktop.test_network_page import make_network, make_peers
-from tests.desktop.test_runs_page import KEY, LINK, SIGNED, UNSIGNED
+from tests.desktop.test_runs_page import KEY, LINK, SIGNED, UNSIGNED, joined_run
 from tests.desktop.test_text_page import text_status
 from tests.desktop.test_trunk_card import make_trunk
 from tests.desktop.test_widgets import misfits
@@ -459,7 +459,7 @@ def test_the_focus_goes_in_reading_order_and_everywhere(either_way: Screen, size
     order: list[QWidget] = []
     before: QWidget = window.sidebar.chip
     if isinstance(root, Sheet):
-        before = root._controls()[-1]
+        before = root._controls()[0]
     if screen.first_run is not None:
         before = screen.first_run.current.heading
     before.setFocus(Qt.FocusReason.TabFocusReason)

@@ -34,7 +34,7 @@ from tests.desktop.test_desktop import Start, has_tray, start  # noqa: F401 - fi
 from tests.unit.test_manifest_files import TINY
 from tests.workers import RunningWorker, agreed, start_paused, worker
 
-KEY = "ab" * 32
+KEY = "a5" * 32
 LINK = str(RunLink("wiki-00c0ffee", KEY, (f"{'cd' * 32}@192.168.1.7:4401,[2001:db8::7]:4401",)))
 TEXT = manifests.load("text")
 OF_SOMEBODY = msgspec.structs.replace(
@@ -101,8 +101,8 @@ def test_each_run_says_what_it_does_for_whom_and_what_this_pc_gave(qtbot: QtBot,
     assert card._trained.accessibleName() == "Trained on: 7,000 bytes"
     assert card._calls.accessibleName() == "Answered for others: 1 call"
     assert card.share.text() == "75% of the time that this PC computes" and card.weight.spin.value() == 3
-    qtbot.waitUntil(lambda: card.pill._label.text() == "Signed by abababababababab")
-    assert "abababab abababab" in card.facts["organiser"][1].text()
+    qtbot.waitUntil(lambda: card.pill._label.text() == "Signed by a5a5a5a5a5a5a5a5")
+    assert "a5a5a5a5 a5a5a5a5" in card.facts["organiser"][1].text()
     assert "Licence of the data: CC-BY-SA-4.0; of the model: MIT." in card.facts["data"][1].text()
     assert "revision 2" in card.news.accessibleName() and "licence" in card.news.accessibleName()
     assert other.title.text() == "The Python manual"
@@ -221,7 +221,7 @@ def test_before_it_is_joined_a_run_says_all_that_it_asks_for(qtbot: QtBot, deskt
     qtbot.waitUntil(sheet.consent.isVisible)
     said = shown_words(sheet)
     for words in (
-        "abababab abababab",
+        "a5a5a5a5 a5a5a5a5",
         "To continue text: a model of",
         "466 kB from the organiser, in 8 parts",
         "Licence of the data: CC-BY-SA-4.0; of the model: MIT.",
@@ -302,7 +302,7 @@ def test_runs_that_come_with_hearth_and_those_nearby_are_offered(
     names = [button.accessibleName() for button in sheet.offers.buttons]
     assert "Look at Handwritten digits" in names and "Look at The Python manual" not in names
     qtbot.waitUntil(sheet.nearby.isVisible)
-    assert "2 PCs here say that they train it; signed by abababababababab" in shown_words(sheet.nearby)
+    assert "2 PCs here say that they train it; signed by a5a5a5a5a5a5a5a5" in shown_words(sheet.nearby)
     sheet.nearby.buttons[0].click()
     qtbot.waitUntil(sheet.consent.isVisible)
     assert asked(toy, "run_details")[-1] == {"run": LINK} and not asked(toy, "join_run")

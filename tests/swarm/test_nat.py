@@ -242,8 +242,8 @@ def test_peers_on_one_lan_find_each_other(internet: Internet) -> None:
 
 def test_the_workers_of_two_apps_on_one_lan_need_no_address_to_share_a_run(internet: Internet, tmp_path: Path) -> None:
     router = internet.router("a", nat="cone")
-    signed = {"run": "pictures-00c0ffee", "organiser": "ab" * 32}
-    other = Peer(internet.host("other", router), **signed)
+    signed, organiser = "pictures-00c0ffee", "ab" * 32
+    other = Peer(internet.host("other", router), run=signed, organiser=organiser)
     for name in ("shy", "first", "second"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "settings.json").write_text(json.dumps({"version": 3, "lan": name != "shy"}))
@@ -260,7 +260,7 @@ def test_the_workers_of_two_apps_on_one_lan_need_no_address_to_share_a_run(inter
 
     wait_until(shared, "each expert of the run at one of them")
     [offered] = wait_until(lambda: first.ask("found_runs", list[FoundRun]), "the other peer's run")
-    assert {"run": offered.run_id, "organiser": offered.organiser} == signed and offered.peers == 1
+    assert (offered.run_id, offered.organiser, offered.peers) == (signed, organiser, 1)
     assert other.name in offered.link
     state = first.network()
     assert state is not None and [peer.peer for peer in state.peers] == [second.name], "nobody is dialled for an offer"

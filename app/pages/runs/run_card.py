@@ -10,7 +10,7 @@ from app.icons import StateGlyph
 from app.language import mark, told, tr, tr_run
 from app.pages.runs import description
 from app.pages.settings.setting_controls import NumberControl
-from app.widgets.basics import Figure, Figures, Label, Notice, Panel, Pill, StaleCard, set_tone
+from app.widgets.basics import Figure, Figures, Label, Notice, Pair, Panel, Pill, StaleCard, set_tone
 from app.widgets.boxes import STRETCH, add, grid_box, hbox, holding, vbox
 from app.widgets.buttons import Button
 from app.window.sidebar import STATE_WORD
@@ -120,7 +120,7 @@ class RunCard(StaleCard):
             self.news,
             hbox((self._glyph, Qt.AlignmentFlag.AlignTop), (state, 1), spacing=look.M),
             look.XS,
-            Figures(*self._figures),
+            Pair(Figures(self._today, self._ever), Figures(self._trained, self._calls), (0, 1), early=False),
             look.XS,
             weight,
             facts,
