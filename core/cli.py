@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         "13 peer unreachable, 14 peer too late, 15 peer refused, 16 peer failed, 17 record, 18 data, 19 question, "
         "20 device, 21 run, 22 credit.",
     )
-    parser.set_defaults(command="running.app")
+    parser.set_defaults(command="running.app", link="")
     common = _Parser(add_help=False)
     common.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
     parser.add_argument("--data-dir", type=Path, default=None, help="folder of all of Hearth's data")
@@ -77,6 +77,8 @@ def _parser() -> argparse.ArgumentParser:
     screensaver = commands.add_parser("screensaver", help=about, add_help=False, prefix_chars="\0")
     screensaver.add_argument("words", nargs="*")  # desktops call theirs in ways of their own: it reads them itself
     screensaver.set_defaults(command="running.screensaver")
+    opening = add("open", "running.app", "Start the app and show the run of a link: it asks whether to join it.")
+    opening.add_argument("link", metavar="LINK", help="as `hearth run link` prints it")
     log = add("log", "report.log", "Show the worker's log.")
     log.add_argument("-n", dest="lines", type=int, default=50, help="how many lines (50)")
     log.add_argument("-f", "--follow", action="store_true", help="show new lines as they are written; Ctrl+C ends it")

@@ -10,10 +10,13 @@ from app.worker.connection import Connection, Failed, note
 from core.contracts import control as wire
 from core.contracts import ledger
 from core.contracts.credit import CertificateParams, Credit, Leaderboard
-from core.contracts.network_status import Finding, NetworkParams, NetworkStatus
-from core.contracts.status import GridStatus, LogLine
+from core.contracts.network_status import Finding, FoundRun, NetworkParams, NetworkStatus
+from core.contracts.run_details import RunDetails
+from core.contracts.status import GridStatus, LogLine, RunStatus
 from core.contracts.trunk_status import TrunkParams, TrunkStatus
 
+RUN_DEADLINE_S = 60.0
+"""For the manifest of a link, and for a run that is saved or begun."""
 PREDICT_DEADLINE_S = 35.0
 """A paused worker first has to start compute; after 30 s it tells by itself why no answer has come."""
 
@@ -67,6 +70,31 @@ class WorkerClient(Connection):
     def trunk(self, done: Callable[[TrunkStatus], None], failed: Failed) -> None:
         """What the trainers of the run that is shown have agreed on."""
         self.request("trunk", TrunkParams(self._run), TrunkStatus, done, failed)
+
+    def run_details(self, run: str, done: Callable[[RunDetails], None], failed: Failed) -> int | None:
+        """What a run is; the id returned is for `stop`.
+
+        Args:
+            run: see `wire.RunParams`.
+        """
+        return self.request("run_details", wire.RunParams(run), RunDetails, done, failed, RUN_DEADLINE_S)
+
+    def found_runs(self, done: Callable[[list[FoundRun]], None], failed: Failed) -> None:
+        """Runs that others in the local network have joined."""
+        self.request("found_runs", None, list[FoundRun], done, failed)
+
+    def run_link(self, run_id: str, done: Callable[[wire.RunLinked], None], failed: Failed) -> None:
+        self.request("run_link", wire.RunParams(run_id), wire.RunLinked, done, failed)
+
+    def join_run(self, run: str, weight: int, done: Callable[[RunStatus], None], failed: Failed) -> None:
+        """Train one more run; `run` as of `run_details`."""
+        self.request("join_run", wire.JoinRunParams(run, weight), RunStatus, done, failed, RUN_DEADLINE_S)
+
+    def leave_run(self, run_id: str, done: Callable[[RunStatus], None], failed: Failed) -> None:
+        self.request("leave_run", wire.LeaveRunParams(run_id), RunStatus, done, failed, RUN_DEADLINE_S)
+
+    def weigh_run(self, run_id: str, weight: int, failed: Failed) -> None:
+        self.request("weight", wire.WeightParams(run_id, weight), failed=failed)
 
     def totals(self, done: Callable[[ledger.Totals], None], failed: Failed) -> None:
         self.request("totals", None, ledger.Totals, done, failed)

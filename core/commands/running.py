@@ -21,11 +21,13 @@ CONSENT = (
 
 def app(options: argparse.Namespace) -> int:
     if sys.platform == "linux" and not _has_display():
+        if options.link:
+            raise SettingsError("There is no display. Join the run without the app: hearth run join LINK")
         print("There is no display: the worker runs in this terminal. Ctrl+C saves and ends it.", file=sys.stderr)
         options.run = options.listen = options.role = None
         options.bootstrap, options.join = [], True
         return worker(options)
-    _run("app", options, ["--in-tray"] if options.in_tray else [])
+    _run("app", options, [*(["--in-tray"] if options.in_tray else []), *filter(None, [options.link])])
     return 0
 
 

@@ -106,7 +106,7 @@ class JoinRunParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`join_run` -> RunStatus: train one more run, from now on and at each start."""
 
     run: Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
-    """Its name, the absolute path of its manifest (.toml, .json), or a link. What a link leads to is what was shown by
+    """Its name, the absolute path of its manifest (.toml, .json), or a link. What that leads to is what was shown by
     `run_details` not long ago, if it was."""
     weight: Weight = 1
 

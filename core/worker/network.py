@@ -15,7 +15,7 @@ from core.community.ledger import Ledger
 from core.contracts.errors import HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
-from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
+from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, NetworkStatus
 from core.contracts.notices import Notice, notice
 from core.contracts.run_link import RunLink
 from core.contracts.words import counted
@@ -109,6 +109,9 @@ class Network:
         self._swarms: dict[str, Swarm] = {}
         """By run id."""
         self.credit = CreditBoard(self._book, self.identity, self._swarms)
+        self._organisers: dict[str, str] = {}
+        """Of the runs that are signed, by run id."""
+        self._lan: Lan | None = None
         self._names: dict[str, str] = {}
         """Run ids by the runs' names, for people who look into the DHT."""
         self._stack = contextlib.AsyncExitStack()
@@ -170,6 +173,8 @@ class Network:
             made.freeze()
         self._swarms[manifest.run_id] = made
         self._names[manifest.run] = manifest.run_id
+        if manifest.organiser:
+            self._organisers[manifest.run_id] = manifest.organiser
         self._know(known_addresses(manifest.bootstrap))
         return made
 
@@ -199,10 +204,14 @@ class Network:
     async def _look_on_lan(self) -> None:
         """Beside the rest: to announce this PC takes a second, for which nobody waits. Anew in another network, and for
         other runs."""
-        runs = frozenset(self._swarms)
-        async with Lan(self.node, runs):
-            await self._changed(self._hosts(), runs)
+        runs = {run_id: self._organisers.get(run_id) for run_id in self._swarms}
+        async with Lan(self.node, runs) as self._lan:
+            await self._changed(self._hosts(), frozenset(runs))
         self._looking.wake.set()
+
+    def found_runs(self) -> list[FoundRun]:
+        """See `Lan.found`."""
+        return self._lan.found() if self._lan else []
 
     async def _changed(self, hosts: set[str], runs: frozenset[str]) -> None:
         """Wait until this PC has other addresses, of which nothing tells, or other runs."""

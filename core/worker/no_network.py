@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from core.contracts.errors import HearthError, NetworkError
 from core.contracts.manifest import Manifest
+from core.contracts.network_status import FoundRun
 from core.contracts.notices import Notice, notice
 from core.contracts.run_link import RunLink
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
@@ -148,6 +149,10 @@ class NoNetwork:
             NetworkError: always.
         """
         raise NetworkError(notice("run.link_alone"))
+
+    def found_runs(self) -> list[FoundRun]:
+        """None."""
+        return []
 
     def allow(self, forbidden: str) -> None:
         """There is nothing to forbid."""

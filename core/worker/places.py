@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from core.contracts.credit import BoardParams, Leaderboard, Published, SignedTotals
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
-from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
+from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, NetworkStatus
 from core.contracts.notices import Notice
 from core.contracts.run_link import RunLink
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
@@ -157,6 +157,9 @@ class NetworkPlace(Protocol):
             NetworkError: this PC works alone, or none of them gave it.
             ManifestError: what they gave is not of that run and organiser, or not to be used here.
         """
+
+    def found_runs(self) -> list[FoundRun]:
+        """Signed runs that others in the local network say they have joined, and this PC has not."""
 
     def allow(self, forbidden: str) -> None:
         """Take part in the network, or leave it until allowed again.

@@ -51,7 +51,7 @@ class Runs:
         self._changing = asyncio.Lock()
         self._quitting = asyncio.Event()
         self._shown = Newest[str, tuple[Manifest, bytes]](SHOWN)
-        """By their links, runs that somebody is asked about before they are joined."""
+        """By their links, or paths of their manifests, runs that somebody is asked about before they are joined."""
         for manifest, weight in chosen:
             self._add(manifest, weight)
 
@@ -164,25 +164,23 @@ class Runs:
 
     async def _found(self, name: str) -> tuple[Manifest, bytes, tuple[str, ...]]:
         """A run's manifest, the document to keep of it, and the peers of the link that leads to it."""
-        if not is_link(name):
-            return *manifests.read(name), ()
-        link = parse_link(name)
+        link = parse_link(name) if is_link(name) else None
         if name not in self._shown:
-            self._shown[name] = await self._given.network.fetch_manifest(link)
-        return *self._shown[name], link.peers
+            fetched = self._given.network.fetch_manifest
+            self._shown[name] = await fetched(link) if link else manifests.read(name)
+        return *self._shown[name], link.peers if link else ()
 
     async def details(self, name: str) -> RunDetails:
         """What a run is.
 
         Args:
-            name: its id, its name if it was joined or comes with Hearth, the path of its manifest, or a link. What a
-                link leads to is fetched now, and what is joined by it later is what is shown now.
+            name: its id, its name if it was joined or comes with Hearth, the path of its manifest, or a link. What
+                that leads to is read now, and what is joined by it later is what is shown now.
 
         Raises:
             HearthError: as `join`.
         """
-        if is_link(name):
-            self._shown.pop(name, None)
+        self._shown.pop(name, None)
         if not is_link(name) and not manifests.is_path(name):
             known = [run for run in self if name in (run.id, run.manifest.run)]
             if known:

@@ -193,6 +193,55 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>a model of %Ln number(s)</source>
+      <translation>
+        <numerusform>a model of %Ln number</numerusform>
+        <numerusform>a model of %Ln numbers</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>{what}: {size} in %Ln expert(s) and a trunk.</source>
+      <translation>
+        <numerusform>{what}: {size} in %Ln expert and a trunk.</numerusform>
+        <numerusform>{what}: {size} in %Ln experts and a trunk.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>{what}: a model of %Ln number(s), whole on each PC.</source>
+      <translation>
+        <numerusform>{what}: a model of %Ln number, whole on each PC.</numerusform>
+        <numerusform>{what}: a model of %Ln numbers, whole on each PC.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>{size} from the organiser, in %Ln part(s) that are checked by their hashes.</source>
+      <translation>
+        <numerusform>{size} from the organiser, in %Ln part that is checked by its hash.</numerusform>
+        <numerusform>{size} from the organiser, in %Ln parts that are checked by their hashes.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln PC(s) here say(s) to train it; signed by {key}</source>
+      <translation>
+        <numerusform>%Ln PC here says that it trains it; signed by {key}</numerusform>
+        <numerusform>%Ln PCs here say that they train it; signed by {key}</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>call(s)</source>
+      <translation>
+        <numerusform>call</numerusform>
+        <numerusform>calls</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>sample(s)</source>
+      <translation>
+        <numerusform>sample</numerusform>
+        <numerusform>samples</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>This PC has %Ln core(s).</source>
       <translation>
         <numerusform>This PC has %Ln core.</numerusform>
@@ -1676,6 +1725,10 @@
     <message>
       <source>ledger.unreadable</source>
       <translation>The history of your contributions cannot be read: {why}.</translation>
+    </message>
+    <message>
+      <source>links.not_changed</source>
+      <translation>What opens links to runs could not be changed: {reason}. Change it in the system's own settings.</translation>
     </message>
     <message>
       <source>list.more</source>

@@ -85,6 +85,10 @@ def joins(running: RunningWorker, link: str, run: manifest.Manifest) -> None:
     assert refused.returncode == ManifestError.exit_code and "not signed by the organiser" in refused.stderr
     joined = hearth(running.folder, "run", "join", link, "--yes")
     assert joined.returncode == 0 and f"Joined {run.run_id}" in joined.stdout, joined.stderr
+    twin = running.folder.parent / "twin.toml"
+    twin.write_text(TINY.replace('"Tiny digits"', '"TINY  digits"'))
+    shown = hearth(running.folder, "run", "show", str(twin)).stdout
+    assert "Nobody has signed it." in shown and f"another run of this title, {run.run_id}" in shown
     assert hearth(running.folder, "run", "leave", "digits").returncode == 0
     running.call("resume")
     kept = running.folder / "runs" / run.run_id / "manifest.json"
