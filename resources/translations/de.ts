@@ -1979,6 +1979,10 @@
       <translation>nicht angegeben</translation>
     </message>
     <message>
+      <source>While it trains, about {memory} of memory, and up to {traffic} sent and as much received in an hour.</source>
+      <translation>Beim Trainieren etwa {memory} Speicher, und bis zu {traffic} pro Stunde gesendet und ebenso viel empfangen.</translation>
+    </message>
+    <message>
       <source>Memory, disk space, traffic and hours stay within your limits in Settings.</source>
       <translation>Speicher, Plattenplatz, Datenverkehr und Zeiten bleiben innerhalb deiner Grenzen in den Einstellungen.</translation>
     </message>

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from app.formats import data_size
 from app.language import told, tr, tr_run
+from core.commands import proposal
 from core.contracts import manifest as manifests
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails
@@ -76,7 +77,7 @@ def data(run: RunDetails) -> str:
 
 
 def needs(run: RunDetails) -> str:
-    """What it asks of a PC, as far as its manifest says."""
+    """What it asks of a PC by its manifest, and what it is likely to take."""
     manifest = run.manifest
     memory, disk = (of << 20 if of else None for of in (manifest.needs_memory_mb, manifest.needs_disk_mb))
     parts = [
@@ -87,8 +88,14 @@ def needs(run: RunDetails) -> str:
     stated = ", ".join(filter(None, parts)) or tr("no minimum stated")
     comes = bool(run.data_bytes) and run.id not in built_in()
     fetched = f"{tr('Up to {size} of data are fetched.', size=data_size(run.data_bytes))} " if comes else ""
+    costs = proposal.of_manifest(manifest, run.data_bytes, proposal.VOLUNTEERS)
+    takes = tr(
+        "While it trains, about {memory} of memory, and up to {traffic} sent and as much received in an hour.",
+        memory=data_size(costs.memory_bytes),
+        traffic=data_size(costs.sent_per_hour),
+    )
     limits = tr("Memory, disk space, traffic and hours stay within your limits in Settings.")
-    return f"{stated[:1].upper()}{stated[1:]}. {fetched}{limits}"
+    return f"{stated[:1].upper()}{stated[1:]}. {fetched}{takes} {limits}"
 
 
 def leaves(run: RunDetails) -> str:
