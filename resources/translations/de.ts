@@ -2061,12 +2061,16 @@
       <translation>Hearth {version} oder neuer</translation>
     </message>
     <message>
-      <source>Data from the organiser; a list that is fetched after joining says how much.</source>
-      <translation>Daten vom Organisator; wie viele, sagt eine Liste, die nach dem Beitritt geholt wird.</translation>
+      <source>{size} from the organiser, by a list that is checked by its hash.</source>
+      <translation>{size} vom Organisator, nach einer Liste, die anhand ihres Hashwerts geprüft wird.</translation>
     </message>
     <message>
       <source>Up to {size} of data are fetched.</source>
       <translation>Bis zu {size} an Daten werden geholt.</translation>
+    </message>
+    <message>
+      <source>Data from the organiser; a list that is fetched after joining says how much.</source>
+      <translation>Daten vom Organisator; wie viele, sagt eine Liste, die nach dem Beitritt geholt wird.</translation>
     </message>
     <message>
       <source>Invite others</source>
@@ -2252,8 +2256,8 @@
       <translation>Trainiert von selbst, sobald der so weit ist.</translation>
     </message>
     <message>
-      <source>Continues when it has room: allow more disk space in Settings, or leave another run.</source>
-      <translation>Geht weiter, wenn Platz da ist: Erlaube in den Einstellungen mehr Plattenplatz oder verlass einen anderen Lauf.</translation>
+      <source>Continues by itself as soon as that is so no longer.</source>
+      <translation>Geht von selbst weiter, sobald das nicht mehr so ist.</translation>
     </message>
     <message>
       <source>Continues when its organiser sets a higher goal. Until then the other runs get its time.</source>
@@ -2274,6 +2278,10 @@
     <message>
       <source>Leave “{run}”? What was trained stays here; the other runs get its time.</source>
       <translation>„{run}“ verlassen? Was trainiert wurde, bleibt hier; die anderen Läufe bekommen seine Zeit.</translation>
+    </message>
+    <message>
+      <source>Continues when it has room: allow more disk space in Settings, or leave another run.</source>
+      <translation>Geht weiter, wenn Platz da ist: Erlaube in den Einstellungen mehr Plattenplatz oder verlass einen anderen Lauf.</translation>
     </message>
     <message>
       <source>Waits</source>
@@ -5919,6 +5927,10 @@
     <message>
       <source>run.link_nobody</source>
       <translation>Kein Peer des Links gab das Manifest von {run}: {why} Bitte den Veranstalter um einen neuen Link.</translation>
+    </message>
+    <message>
+      <source>run.link_not_there</source>
+      <translation>Peer {peer} nimmt an diesem Lauf nicht oder nicht mehr teil.</translation>
     </message>
     <message>
       <source>run.link_organiser</source>

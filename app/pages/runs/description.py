@@ -67,6 +67,8 @@ def data(run: RunDetails) -> str:
     elif run.shards:
         size = data_size(run.data_bytes)
         found = tr("{size} from the organiser, in %Ln part(s) that are checked by their hashes.", run.shards, size=size)
+    elif manifest.shard_list and run.data_bytes:
+        found = tr("{size} from the organiser, by a list that is checked by its hash.", size=data_size(run.data_bytes))
     elif manifest.shard_list:
         found = tr("Data from the organiser; a list that is fetched after joining says how much.")
     else:

@@ -286,6 +286,7 @@ class JoinSheet(Sheet):
         self._clock.stop()
         if is_link(source):
             self.line.setText(source)
+            self.line.setCursorPosition(0)
         self._ask(told(error.notice))
 
     def _show(self, source: str, run: RunDetails) -> None:
