@@ -105,7 +105,7 @@ def leaves(run: RunDetails) -> str:
     hosts = sorted({urlsplit(source).hostname or "" for source in run.manifest.sources})
     peers = tr(
         "To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your "
-        "files, your name and what you type do not."
+        "files and what you type do not; a name only if you have set one in Settings."
     )
     if not hosts:
         return peers
