@@ -2208,6 +2208,10 @@
       <translation>Läufe, die zu Hearth gehören</translation>
     </message>
     <message>
+      <source>Another link has come. Open it again when you have decided on this run.</source>
+      <translation>Ein anderer Link ist gekommen. Öffne ihn noch einmal, wenn du über diesen Lauf entschieden hast.</translation>
+    </message>
+    <message>
       <source>Waiting for the worker, which looks at the run.</source>
       <translation>Gewartet wird auf den Worker, der den Lauf ansieht.</translation>
     </message>
