@@ -12,8 +12,7 @@ import msgspec
 from core.contracts.errors import UNREADABLE, CallRefused, CallTimeout, HearthError, NetworkError, RemoteFault
 from core.contracts.net import (
     ANYWHERE,
-    REFUSALS,
-    TIMED_OUT,
+    NO_ACCESS,
     Answer,
     AskTicket,
     Call,
@@ -32,13 +31,14 @@ from core.contracts.net import (
 from core.contracts.notices import notice
 from core.identity import Identity, PeerId
 from core.net import limits
+from core.net.admission import Admission
 from core.net.background import logged
 from core.net.endpoint import Endpoint, SendStream
 from core.net.limits import Bans
 from core.net.link import Link, Refusal
 from core.net.metrics import Meter
 from core.net.pool import Connector, Pool
-from core.net.service import Context, Cost, Handler, Result, Service
+from core.net.service import Context, Cost, Handler, Result, Service, error_of
 from core.net.shaping import Shaper
 from core.net.tcp import TICKET_S, TcpLanes
 
@@ -91,6 +91,7 @@ class RpcNode:
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._tcp = TcpLanes(self)
+        self.admission = Admission(self, lambda: self.pool.links.values() if self._group is not None else ())
         self.register("net.ticket", AskTicket, self._on_ask_ticket, cost=TICKET_COST)
 
     async def __aenter__(self) -> "RpcNode":
@@ -208,6 +209,7 @@ class RpcNode:
         try:
             async with asyncio.timeout(deadline_s):
                 link = self.pool.links.get(peer) or await self.pool.link(peer)
+                await self.admission.before_call(link, name)
                 answer, data, sent = await self._ask(link, name, request, payload, began + deadline_s)
         except TimeoutError as error:
             meter.errors += 1
@@ -316,6 +318,10 @@ class RpcNode:
 
     # --- what links ask of their owner
 
+    def admits(self, peer: PeerId, name: str) -> bool:
+        """See service.Node."""
+        return self.admission.admits_call(peer, name)
+
     def admit(self, link: Link, header: Header, size: int) -> None:
         """See link.Owner."""
         if isinstance(header, Call):
@@ -342,7 +348,9 @@ class RpcNode:
                 if isinstance(header, Answer):
                     future.set_result((header, payload))
                 else:
-                    future.set_exception(_error(header))
+                    future.set_exception(error_of(header))
+                    if header.code == NO_ACCESS:
+                        self.admission.forget(link)
         elif isinstance(header, Cancel):
             task = link.serving.get(header.id)
             if task is not None:
@@ -389,11 +397,3 @@ class RpcNode:
         if decode is None:
             decode = self._decoders[reply] = msgspec.msgpack.Decoder(reply).decode
         return decode
-
-
-def _error(fault: Fault) -> HearthError:
-    if fault.code in REFUSALS:
-        return CallRefused(fault.message)
-    if fault.code == TIMED_OUT:
-        return CallTimeout(fault.message)
-    return RemoteFault(fault.code, fault.message)

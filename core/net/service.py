@@ -9,8 +9,20 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from core.contracts.errors import UNREADABLE, CallRefused, HearthError, PeerUnreachable, RemoteFault
-from core.contracts.net import INTERNAL, TIMED_OUT, Answer, Call, Fault, Parts, Payload, joined, size_of
+from core.contracts.errors import UNREADABLE, CallRefused, CallTimeout, HearthError, PeerUnreachable, RemoteFault
+from core.contracts.net import (
+    INTERNAL,
+    NO_ACCESS,
+    REFUSALS,
+    TIMED_OUT,
+    Answer,
+    Call,
+    Fault,
+    Parts,
+    Payload,
+    joined,
+    size_of,
+)
 from core.identity import PeerId
 from core.net import limits
 from core.net.limits import Newest, TokenBucket
@@ -67,6 +79,9 @@ class Node(Protocol):
     def strike(self, peer: PeerId, points: float) -> None:
         """Note a fault of a peer."""
 
+    def admits(self, peer: PeerId, name: str) -> bool:
+        """Whether a peer may call a method."""
+
 
 class _Quota:
     def __init__(self) -> None:
@@ -109,6 +124,9 @@ class Service:
         if method is None:
             points = 0.01 if "@" in call.method else 0.5  # a run that this peer has left is no fault of who asks
             self._refuse(link, call.id, "unknown_method", f"This peer has no method {call.method!r}.", points)
+        elif not self._node.admits(link.peer, call.method):
+            text = "This run is for those whom its organiser has given a token, and you have shown none that holds."
+            self._refuse(link, call.id, NO_ACCESS, text, 0.01)
         elif size > method.max_payload:
             text = f"{call.method} takes at most {method.max_payload} bytes of payload, not {size}."
             self._refuse(link, call.id, "limit", text, 1.0)
@@ -323,3 +341,12 @@ def _failed(call: Call, method: Method, error: Exception) -> Fault:
         return Fault(call.id, "busy" if isinstance(error, CallRefused) else error.code, str(error)[:500])
     log.error("serving %s failed", call.method, exc_info=error)
     return Fault(call.id, INTERNAL, f"{call.method} failed on this peer; its log says why.")
+
+
+def error_of(fault: Fault) -> HearthError:
+    """What the caller of a call that was refused, or failed, is told."""
+    if fault.code in REFUSALS:
+        return CallRefused(fault.message)
+    if fault.code == TIMED_OUT:
+        return CallTimeout(fault.message)
+    return RemoteFault(fault.code, fault.message)

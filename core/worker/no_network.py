@@ -183,7 +183,7 @@ class NoNetwork:
         """
         raise NetworkError(notice("network.alone"))
 
-    dht_get = dht_stats = status
+    dht_get = dht_stats = let_in = status
     credit = property(status)
 
 

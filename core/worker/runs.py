@@ -14,7 +14,7 @@ from core.contracts.errors import RunError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails, details_of, looks
-from core.contracts.run_link import is_link, link_to, parse_link
+from core.contracts.run_link import RunLink, is_link, link_to, parse_link
 from core.contracts.succession import changes, check_successor
 from core.net.limits import Newest
 from core.policy.inputs import Compute, Phase
@@ -140,12 +140,19 @@ class Runs:
             NetworkError: nobody gave the manifest of a link.
             RunError: it has been joined, or there are too many, or Hearth is quitting, or this PC is too small, or the
                 link is none.
+            AccessError: the token of the link is none for this PC.
             DataFolderError: its folder cannot be written.
         """
-        manifest, document, peers = await self._found(name)
+        manifest, document, link = await self._found(name)
+        peers = link.peers if link else ()
         async with self._changing:
+            if link and link.token:
+                self._given.network.let_in(manifest, link.token)
             if manifest.run_id in self._runs:
-                return await self._succeed(self._runs[manifest.run_id], manifest, document)
+                run, newest = self._runs[manifest.run_id], self._runs[manifest.run_id].swarm.successor
+                if link and link.token and manifest in (run.manifest, newest):
+                    return run  # which was let in anew
+                return await self._succeed(run, manifest, document)
             self._check_size(manifest)
             many = len({*self._runs, *self._kept.weights}) >= joined_runs.MOST
             if many or self._group is None or self._quitting.is_set():
@@ -162,13 +169,13 @@ class Runs:
         log.info("Joined the run %s.", run.id)
         return run
 
-    async def _found(self, name: str) -> tuple[Manifest, bytes, tuple[str, ...]]:
-        """A run's manifest, the document to keep of it, and the peers of the link that leads to it."""
+    async def _found(self, name: str) -> tuple[Manifest, bytes, RunLink | None]:
+        """A run's manifest, the document to keep of it, and what the link says that leads to it."""
         link = parse_link(name) if is_link(name) else None
         if name not in self._shown:
             fetched = self._given.network.fetch_manifest
             self._shown[name] = await fetched(link) if link else manifests.read(name)
-        return *self._shown[name], link.peers if link else ()
+        return *self._shown[name], link
 
     async def details(self, name: str) -> RunDetails:
         """What a run is.
