@@ -20,7 +20,7 @@ from core.contracts.run_link import link_to, parse_link
 from core.contracts.status import Status
 from core.contracts.words import date
 from core.identity import Identity, parse_peer, peer_text
-from core.store.access_files import REVOKED_FILE, Grant, Grants, read_grants, read_signed, write_grants, write_signed
+from core.store.access_files import REVOKED_FILE, Grant, Grants, read_grants, read_signed, write, write_grants
 from core.store.data_folder import MANIFEST_FILE, RUNS, data_folder
 
 DAY_MS = 86_400_000
@@ -95,7 +95,7 @@ def _revoke(options: argparse.Namespace) -> None:
     following = with_revoked(msgspec.structs.replace(book.revoked, revoked=kept), parse_peer(peer), now)
     if len(following.revoked) > MOST_REVOKED:
         raise AccessError(notice("access.list_full", most=MOST_REVOKED))
-    write_signed(book.folder, REVOKED_FILE, signed(following, book.identity))
+    write(book.folder, REVOKED_FILE, signed(following, book.identity))
     print(f"The tokens of {name} ({peer[:8]}) are void.")
     if not _spreads(options, book.manifest):
         print("No worker of this data folder takes part in the run now: the others learn of it when one does.")

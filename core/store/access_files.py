@@ -63,7 +63,7 @@ def write_grants(folder: Path, grants: Grants) -> None:
     Raises:
         DataFolderError: it cannot be written.
     """
-    write_atomically(folder / GRANTS_FILE, msgspec.json.format(msgspec.json.encode(grants)))
+    write(folder, GRANTS_FILE, msgspec.json.format(msgspec.json.encode(grants)))
 
 
 def read_signed(folder: Path, name: str) -> bytes:
@@ -85,13 +85,13 @@ def read_signed(folder: Path, name: str) -> bytes:
         raise DataFolderError(notice("access.file_damaged", path=str(path), why=str(error.strerror))) from error
 
 
-def write_signed(folder: Path, name: str, document: bytes) -> None:
-    """Keep a token or a list, unless it is kept already.
+def write(folder: Path, name: str, document: bytes) -> None:
+    """Keep a file.
 
     Args:
         folder: the run's, made if it is missing.
-        name: as of `read_signed`.
-        document: what the organiser has signed.
+        name: one of the above.
+        document: its content.
 
     Raises:
         DataFolderError: it cannot be written.

@@ -22,7 +22,7 @@ from core.identity import PeerId, parse_peer
 from core.net.admission import TOKENS
 from core.net.limits import Newest
 from core.net.rpc import Context, RpcNode
-from core.store.access_files import REVOKED_FILE, TOKEN_FILE, read_signed, write_signed
+from core.store.access_files import REVOKED_FILE, TOKEN_FILE, read_signed, write
 from core.swarm.fetching import LIAR_POINTS
 
 log = logging.getLogger(__name__)
@@ -187,7 +187,7 @@ class TokenGate:
             if len(document) > MAX_LIST:
                 raise AccessError(notice("access.unreadable", why=f"{len(document)} bytes"))
             if self._apply(document):
-                await asyncio.to_thread(write_signed, self._folder, REVOKED_FILE, document)
+                await asyncio.to_thread(write, self._folder, REVOKED_FILE, document)
                 self._files = [_state(self._folder / name) for name in (TOKEN_FILE, REVOKED_FILE)]
                 self._node.admission.changed()
         except AccessError as error:
@@ -239,7 +239,7 @@ def keep_token(folder: Path, manifest: Manifest, document: bytes, me: PeerId) ->
     """
     token = opened(document, Token, manifest.run_id, str(manifest.organiser))
     check_holder(token, me, int(time.time() * 1000))
-    write_signed(folder, TOKEN_FILE, document)
+    write(folder, TOKEN_FILE, document)
 
 
 def _state(path: Path) -> tuple[int, int] | None:
