@@ -206,22 +206,28 @@ class TokenGate:
     # what the user is told
 
     @property
-    def notes(self) -> list[Notice]:
-        """Why this PC is not let in, or soon will not be."""
-        title, me, now = self._manifest.title, self._node.peer, self._now()
+    def barred(self) -> Notice | None:
+        """Why this PC is not let in; None: it is."""
+        title, me = self._manifest.title, self._node.peer
         if me == self._leader:
-            return []
+            return None
         if self._own is None:
-            return [notice("access.no_token", run=title)]
+            return notice("access.no_token", run=title)
         if self._own.issued <= self._void.get(me, -1):
-            return [notice("access.was_revoked", run=title)]
+            return notice("access.was_revoked", run=title)
         try:
-            check_holder(self._own, me, now)
+            check_holder(self._own, me, self._now())
         except AccessError as error:
-            return [notice("access.token_useless", run=title, why=error.notice)]
-        if self._own.expires - now < ENDS_SOON_MS:
-            return [notice("access.ends_soon", run=title, at=self._own.expires / 1000)]
-        return []
+            return notice("access.token_useless", run=title, why=error.notice)
+        return None
+
+    @property
+    def notes(self) -> list[Notice]:
+        """That this PC is let in for a short time only."""
+        own = self._own
+        if own is None or self.barred or own.expires - self._now() >= ENDS_SOON_MS:
+            return []
+        return [notice("access.ends_soon", run=self._manifest.title, at=own.expires / 1000)]
 
 
 def keep_token(folder: Path, manifest: Manifest, document: bytes, me: PeerId) -> None:

@@ -64,6 +64,10 @@ class SwarmPlace(Protocol):
         """PCs at work on the run that are known, this one included."""
 
     @property
+    def barred(self) -> Notice | None:
+        """Why this PC may not take part in the run."""
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
 

@@ -149,8 +149,9 @@ class Runs:
             if link and link.token:
                 self._given.network.let_in(manifest, link.token)
             if manifest.run_id in self._runs:
-                run, newest = self._runs[manifest.run_id], self._runs[manifest.run_id].swarm.successor
-                if link and link.token and manifest in (run.manifest, newest):
+                run = self._runs[manifest.run_id]
+                newer = manifest.revision > (run.swarm.successor or run.manifest).revision
+                if link and link.token and not newer and manifest.lasting == run.manifest.lasting:
                     return run  # which was let in anew
                 return await self._succeed(run, manifest, document)
             self._check_size(manifest)
@@ -367,7 +368,7 @@ class Runs:
         )
 
     def want(self, training: bool, cause: float) -> None:
-        """Compute, or stop at once; a run that has no room on the disk waits. See `ComputeSupervisor.want`."""
+        """Compute, or stop at once; one that waits does not. See `ComputeSupervisor.want`."""
         for run in self:
             if training and run.waits:
                 run.compute.want(False, time.monotonic())

@@ -245,6 +245,11 @@ class Swarm:
         return max(1, len(self._members.known))
 
     @property
+    def barred(self) -> Notice | None:
+        """See `SwarmPlace.barred`."""
+        return self._gate.barred if self._gate else None
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
         return self.hosting.capacity if self._hosts else None
@@ -288,7 +293,7 @@ class Swarm:
         recurring = *carried_out, self._sharing, self._renewing, self._admitting, self._credit.signing
         agreeing = self._agreement.notes() if self._agreement else []
         waiting = self._manifests.notes if self._manifests else []
-        access = self._gate.notes if self._gate else []
+        access = [*([self.barred] if self.barred else ()), *(self._gate.notes if self._gate else ())]
         return [*access, *self.directory.notes, *waiting, *(note for one in recurring for note in one.notes), *agreeing]
 
     async def collect(self, known: Mapping[bytes, set[int]], most: int | None = None) -> list[str]:
