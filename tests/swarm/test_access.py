@@ -17,7 +17,7 @@ from core.contracts.net import of_run
 from core.contracts.network_status import DhtRecord, NetworkStatus
 from core.contracts.trunk_status import TrunkStatus
 from core.dht.records import key_digest
-from core.identity import Identity
+from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.admission import SHOW
 from core.net.rpc import RpcNode
@@ -105,7 +105,7 @@ def is_told_plainly(eve: RunningWorker, organiser: RunningWorker, ann: RunningWo
 
 
 async def asked(node: RpcNode, peer: bytes, method: str, request: object, reply: type) -> bytes:
-    return (await node.call(peer, method, request, reply, deadline_s=20))[1]  # type: ignore[arg-type]
+    return (await node.call(PeerId(peer), method, request, reply, deadline_s=20))[1]  # type: ignore[arg-type]
 
 
 def asked_by_hand(organiser: RunningWorker, folder: Path, run_id: str) -> None:
@@ -128,7 +128,7 @@ def asked_by_hand(organiser: RunningWorker, folder: Path, run_id: str) -> None:
                 with pytest.raises(CallRefused, match="have shown none that holds"):
                     await asked(node, address.peer, of_run(method, run_id), request, reply)
             ask = FindValue([key_digest(f"{run_id}.hosts")], False, "", False)
-            found, _ = await node.call(address.peer, "dht.find_value", ask, Values, deadline_s=20)
+            found, _ = await node.call(PeerId(address.peer), "dht.find_value", ask, Values, deadline_s=20)
             assert found.found[0].records == []
 
     asyncio.run(ask())
