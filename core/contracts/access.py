@@ -63,7 +63,8 @@ class Shown(msgspec.Struct, frozen=True, array_like=True):
     """Of one run."""
 
     token: Annotated[bytes, msgspec.Meta(max_length=MAX_TOKEN)] = b""
-    """The sender's; nothing: it needs none, as the organiser, or has none."""
+    """The sender's; in a run that is open to everybody, the work that its key has cost (`core.puzzle`). Nothing: it
+    needs none, as the organiser, or has none."""
     number: Annotated[int, msgspec.Meta(ge=0, lt=2**53)] = 0
     """Of the list that it has; 0: none."""
 

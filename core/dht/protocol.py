@@ -235,7 +235,7 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
             records: list[bytes] = []
             suffixes: dict[str, float] = {}
             after: str | None = request.after  # nothing yet: ask again
-            if not self.rpc.admission.lets_see(context.peer, self.storage.name(key)):
+            if not self.rpc.admission.lets_read(context.peer, self.storage.name(key)):
                 after = None
             elif request.compact and budget > 0:
                 suffixes, after, budget = self.storage.suffixes(key, request.after, PAGE_SUFFIXES, budget, now)
@@ -261,7 +261,7 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
             except RecordError as error:
                 verdicts.append(error.verdict)
                 continue
-            insider = self.rpc.admission.lets_see(context.peer, record.key)
+            insider = self.rpc.admission.lets_store(context.peer, record.key)
             verdicts.append(self.storage.verdict(record, now) if insider else Verdict.STRANGER)
             if verdicts[-1] == Verdict.STORED:
                 wanted.append((place, record))

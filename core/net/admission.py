@@ -32,12 +32,14 @@ OPEN_METHODS = frozenset({"run.manifest", "access.revoked"})
 """What is given to those who are not in: what they join, and why they are not."""
 TOKENS = ".access"
 """The end of the key of the DHT under which each peer of a run publishes what it shows."""
-RECORDS = frozenset({"dht.find_value", "dht.store"})
 ReplyT = TypeVar("ReplyT", bound=msgspec.Struct)
 
 
 class Gate(Protocol):
     """Who is let into one run."""
+
+    private: bool
+    """Whether its records are for those alone who are let in, and only these are believed."""
 
     def admits(self, peer: PeerId) -> bool:
         """Whether a peer may take part now."""
@@ -86,6 +88,8 @@ class Admission:
         self._node, self._links = node, links
         self._gates: dict[str, Gate] = {}
         """By run id."""
+        self._private = False
+        """Whether one of them is."""
         self._edition = 0
         """Of what is shown."""
         self._shown: WeakKeyDictionary[Link, int] = WeakKeyDictionary()
@@ -96,11 +100,13 @@ class Admission:
     def guard(self, run_id: str, gate: Gate) -> None:
         """Ask a gate about the run from now on."""
         self._gates[run_id] = gate
+        self._private |= gate.private
         self.changed()
 
     def unguard(self, run_id: str) -> None:
         """The run is not here any more."""
         self._gates.pop(run_id, None)
+        self._private = any(gate.private for gate in self._gates.values())
 
     def changed(self) -> None:
         """What is shown has changed: show it to all that are connected."""
@@ -123,14 +129,26 @@ class Admission:
         method, _, run_id = name.partition("@")
         return not self._gates or method in OPEN_METHODS or self.admits(peer, run_id)
 
-    def lets_see(self, peer: PeerId, key: str) -> bool:
-        """Whether a peer may bring, and read, records of the DHT.
+    def lets_store(self, peer: PeerId, key: str) -> bool:
+        """Whether a peer may bring records to the DHT.
 
         Args:
-            peer: who asks.
+            peer: who calls.
             key: the record's, which begins with the id of a run.
         """
         return not self._gates or self.admits(peer, key.partition(".")[0])
+
+    def lets_read(self, peer: PeerId, key: str) -> bool:
+        """Whether a peer may be told of records of the DHT.
+
+        Args:
+            peer: who asks.
+            key: the records'.
+        """
+        if not self._private:
+            return True
+        gate = self._gates.get(key.partition(".")[0])
+        return gate is None or not gate.private or peer == self._node.peer or gate.admits(peer)
 
     def believes(self, publisher: PeerId, key: str) -> bool:
         """Whether a record that was read is to be believed.
@@ -139,7 +157,7 @@ class Admission:
             publisher: who has signed it.
             key: its key; who publishes its token there is not known yet.
         """
-        return key.endswith(TOKENS) or self.lets_see(publisher, key)
+        return key.endswith(TOKENS) or self.lets_read(publisher, key)
 
     async def before_call(self, link: Link, name: str) -> None:
         """Have this PC introduced before it calls.
@@ -152,12 +170,16 @@ class Admission:
             CallRefused: the other side may not take part in the run.
         """
         method, _, run_id = name.partition("@")
-        if method in OPEN_METHODS or (run_id not in self._gates and name not in RECORDS):
+        if method in OPEN_METHODS or (run_id not in self._gates and not self._asks(name)):
             return
         if self._shown.get(link) != self._edition:
             await asyncio.wait([self._show_soon(link)])
         if not self.admits(link.peer, run_id):
             raise CallRefused(notice("access.peer_without", peer=link.peer.hex()[:8], run=run_id))
+
+    def _asks(self, name: str) -> bool:
+        """Whether who answers a method of the DHT asks who calls."""
+        return bool(self._gates) and (name == "dht.store" or (name == "dht.find_value" and self._private))
 
     def forget(self, link: Link) -> None:
         """The other side did not know this PC: it is introduced again before the next call."""

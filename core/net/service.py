@@ -125,7 +125,7 @@ class Service:
             points = 0.01 if "@" in call.method else 0.5  # a run that this peer has left is no fault of who asks
             self._refuse(link, call.id, "unknown_method", f"This peer has no method {call.method!r}.", points)
         elif not self._node.admits(link.peer, call.method):
-            text = "This run is for those whom its organiser has given a token, and you have shown none that holds."
+            text = "You have shown no token that holds for this run; or, if it is open to all, no work for your key."
             self._refuse(link, call.id, NO_ACCESS, text, 0.01)
         elif size > method.max_payload:
             text = f"{call.method} takes at most {method.max_payload} bytes of payload, not {size}."

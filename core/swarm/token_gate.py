@@ -39,6 +39,8 @@ ENDS_SOON_MS = 3 * 86_400_000
 class TokenGate:
     """Of one signed run whose access is by tokens."""
 
+    private = True
+
     def __init__(self, manifest: Manifest, folder: Path, node: RpcNode, dht: DHTNode) -> None:
         """Let nobody in yet but the organiser, and those that show a token from now on.
 
@@ -66,7 +68,6 @@ class TokenGate:
         self._method = of_run(READ_REVOKED, self._run_id)
         node.register(self._method, AskRevoked, self._answer, cost=4.0)
         self._read_files()
-        node.admission.guard(self._run_id, self)
 
     # who is let in
 

@@ -34,6 +34,7 @@ from core.swarm.manifest_exchange import fetch_manifest
 from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
 from core.swarm.token_gate import keep_token
+from core.swarm.work_gate import WorkGate
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.connected_peers import peer_status
 from core.worker.credit_board import CreditBoard
@@ -108,6 +109,7 @@ class Network:
         self.dht = DHTNode(self.node, self.identity)
         by_hand = frozenset(host_of(address) for peer in options.bootstrap for address in peer.addresses)
         self._mirrors = Mirrors(self.node.shaper, by_hand, lambda: self.node.hushed)
+        self._open_gate = WorkGate(folder, self.identity.peer)
         self._swarms: dict[str, Swarm] = {}
         """By run id."""
         self.credit = CreditBoard(self._book, self.identity, self._swarms)
@@ -131,6 +133,7 @@ class Network:
         Raises:
             NetworkError: the address is used by another program.
         """
+        await self._open_gate.work()
         async with contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(self.node)
             if self._forbidden:
@@ -170,6 +173,7 @@ class Network:
             named=lambda: bool(self._bootstrap),
             on_lan=self._options.on_lan,
             book=self._book,
+            open_gate=self._open_gate,
         )
         if self._forbidden:
             made.freeze()

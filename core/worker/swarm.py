@@ -37,6 +37,7 @@ from core.swarm.state_room import StateRoom
 from core.swarm.token_gate import TokenGate
 from core.swarm.trunk.agreement import agreement_of
 from core.swarm.trunk_exchange import TrunkFollower
+from core.swarm.work_gate import WorkGate
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.no_network import let_go
 
@@ -69,6 +70,7 @@ class Swarm:
         named: Callable[[], bool],
         on_lan: bool,
         book: CreditBook,
+        open_gate: WorkGate,
     ) -> None:
         """Compose what the run needs of the network; nothing is begun.
 
@@ -84,6 +86,7 @@ class Swarm:
             named: whether peers are known by name, and not just looked for in the local network.
             on_lan: whether they are looked for there.
             book: of credit.
+            open_gate: who is let in where everybody may take part.
         """
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._dht, self._compute, self._room = dht, compute, room
@@ -91,6 +94,7 @@ class Swarm:
         self._hosts, self._frozen = "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         self._gate = TokenGate(manifest, files.folder, node, dht) if manifest.access == "tokens" else None
+        node.admission.guard(manifest.run_id, self._gate or open_gate)
         allowance = Allowance(manifest.run_id, book, encoded_size(manifest.training.codec, manifest.model.width))
         compute.incoming.register(node, manifest.run_id, allowance.spend)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)

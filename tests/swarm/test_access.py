@@ -125,7 +125,7 @@ def asked_by_hand(organiser: RunningWorker, folder: Path, run_id: str) -> None:
                 ("trunk.join", Hello(), HelloReply),
                 ("credit.show", Hello(), HelloReply),
             ):
-                with pytest.raises(CallRefused, match="have shown none that holds"):
+                with pytest.raises(CallRefused, match="have shown no token that holds"):
                     await asked(node, address.peer, of_run(method, run_id), request, reply)
             ask = FindValue([key_digest(f"{run_id}.hosts")], False, "", False)
             found, _ = await node.call(PeerId(address.peer), "dht.find_value", ask, Values, deadline_s=20)

@@ -19,6 +19,7 @@ LAYERS = [
         "core.key_file",
         "core.identity",
         "core.access",
+        "core.puzzle",
         "core.regular_files",
         "core.experts.grid",
     },

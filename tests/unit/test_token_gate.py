@@ -36,6 +36,7 @@ class Insider:
     def __init__(self, made: Peer, folder: Path) -> None:
         self.peer, self.folder = made, folder
         self.gate = TokenGate(RUN, folder, made.rpc, made.dht)
+        made.rpc.admission.guard(RUN.run_id, self.gate)
         made.rpc.register(HELLO, Hello, lambda *_: HelloReply((7,)))
 
     async def greets(self, other: Peer) -> tuple[int, ...]:
@@ -124,7 +125,7 @@ async def test_a_hearth_that_was_changed_to_call_all_the_same_is_refused_by_the_
         shown = Introduction({RUN.run_id: Shown(bad)})
         answer, _ = await hostile.rpc.call(ann.peer.id, SHOW, shown, Introduction, deadline_s=20)
         assert answer.runs[RUN.run_id].token == b"", "a token is shown to those alone who are let in"
-        with pytest.raises(CallRefused, match="have shown none that holds"):
+        with pytest.raises(CallRefused, match="have shown no token that holds"):
             await hostile.rpc.call(ann.peer.id, HELLO, Hello(), HelloReply, deadline_s=20)
 
 
