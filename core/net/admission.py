@@ -114,6 +114,10 @@ class Admission:
         for link in [*self._links()]:
             self._show_soon(link)
 
+    def knows(self, peer: PeerId) -> bool:
+        """Whether a peer may take part in a run that is guarded here."""
+        return any(gate.admits(peer) for gate in self._gates.values())
+
     def admits(self, peer: PeerId, run_id: str) -> bool:
         """Whether a peer may take part in a run, as far as that is guarded here."""
         gate = self._gates.get(run_id)

@@ -97,7 +97,7 @@ class RpcNode:
     async def __aenter__(self) -> "RpcNode":
         self.endpoint = await Endpoint.bind(self.identity.seed, self._listen)
         self.pool = Pool(self.endpoint, self.peer, self, self.bans)
-        self.pool.connectors = self.connectors
+        self.pool.connectors, self.pool.knows = self.connectors, self.admission.knows
         self.pool.on_connected = self.on_connected
         self.pool.on_disconnected = self.on_disconnected
         self._group = await asyncio.TaskGroup().__aenter__()
