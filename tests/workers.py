@@ -97,7 +97,7 @@ class RunningWorker:
         self._family: list[psutil.Process] | None = None
         """What there is to end, once the worker was asked to."""
         never_busy(folder, share)
-        if "--listen" in arguments:
+        if {"--listen", "--bootstrap", "--role", "--join"} & {*arguments}:
             give_key(folder)
         command = [sys.executable, "-m", program, "worker", "--data-dir", str(folder), *arguments]
         null, pipe = subprocess.DEVNULL, subprocess.PIPE
