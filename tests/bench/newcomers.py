@@ -15,7 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -143,20 +143,17 @@ class _Times:
         began, used = time.monotonic(), time.process_time()
         while time.monotonic() < began + seconds:
             other, one = self._honest[0], random.choice(self._honest[1:])
-            self.calls.append(
-                await _took(
-                    lambda one=one, other=other: one.rpc.call(other.id, HELLO, Hello(), HelloReply, deadline_s=30)
-                )
-            )
-            self.look_ups.append(await _took(lambda one=one: one.dht.get_many([random.choice(NAMES)])))
+            call = one.rpc.call(other.id, HELLO, Hello(), HelloReply, deadline_s=30)
+            self.calls.append(await _took(call))
+            self.look_ups.append(await _took(one.dht.get_many([random.choice(NAMES)])))
             self.connections = max(self.connections, len(other.rpc.pool.links))
             await asyncio.sleep(0.02)
         self.core = (time.process_time() - used) / (time.monotonic() - began)
 
 
-async def _took(work: Callable[[], Awaitable[Any]]) -> float:
+async def _took(work: Awaitable[Any]) -> float:
     began = time.perf_counter()
-    assert await work()
+    assert await work
     return time.perf_counter() - began
 
 
@@ -226,7 +223,7 @@ async def _newcomer(node: RpcNode, address: str, going: asyncio.Event, done: dic
         ):
             done["calls"] += 1
             try:
-                await node.call(victim.peer, name, request, reply, deadline_s=10.0)  # type: ignore[arg-type, type-var]
+                await node.call(victim.peer, name, request, reply, deadline_s=10.0)  # type: ignore[arg-type]
                 done["keys"], first = done["keys"] + first, False
             except HearthError:
                 done["refused"] += 1
