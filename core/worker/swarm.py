@@ -93,8 +93,7 @@ class Swarm:
         trains = "train" in roles
         self._hosts, self._frozen = "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
-        self._gate = TokenGate(manifest, files.folder, node, dht) if manifest.access == "tokens" else None
-        node.admission.guard(manifest.run_id, self._gate or open_gate)
+        self._gate = _guarded(node, dht, manifest, files, open_gate)
         allowance = Allowance(manifest.run_id, book, encoded_size(manifest.training.codec, manifest.model.width))
         compute.incoming.register(node, manifest.run_id, allowance.spend)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
@@ -349,3 +348,10 @@ class Swarm:
 
     def _share_again_s(self) -> float:
         return self._shards.rest_s if self._dht.contacts() else min(self._shards.rest_s, ALONE_S)
+
+
+def _guarded(node: RpcNode, dht: DHTNode, manifest: Manifest, files: RunFiles, open_gate: WorkGate) -> TokenGate | None:
+    """See to it that only those are answered who may take part; the gate of a run that is not open."""
+    gate = TokenGate(manifest, files.folder, node, dht) if manifest.access == "tokens" else None
+    node.admission.guard(manifest.run_id, gate or open_gate)
+    return gate
