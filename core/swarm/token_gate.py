@@ -31,6 +31,8 @@ READ_REVOKED = "access.revoked"
 READ_S = 15.0
 PUBLISH_S, LIFE_S = 30.0, 90.0
 """How often a token is published, and for how long."""
+STRANGERS_ASKED = 8
+"""At once, for a list; of those that are let in, all."""
 MEMBERS = 16_384
 ENDS_SOON_MS = 3 * 86_400_000
 """Before a token expires its user is told."""
@@ -64,7 +66,9 @@ class TokenGate:
         """Unix seconds less the steady clock's, as of the last look: it is asked at each call."""
         self._files: list[tuple[int, int] | None] = []
         """As they were when they were read last."""
-        self._published, self._fetching = 0.0, False
+        self._published = 0.0
+        self._asked: set[PeerId] = set()
+        """For a newer list, now: one that says it has one and gives none holds nobody up."""
         self._method = of_run(READ_REVOKED, self._run_id)
         node.register(self._method, AskRevoked, self._answer, cost=4.0)
         self._read_files()
@@ -89,8 +93,9 @@ class TokenGate:
     def meet(self, peer: PeerId, shown: Shown) -> None:
         """See `core.net.admission.Gate`."""
         self._learn(peer, shown.token)
-        if shown.number > self._revoked.number and not self._fetching:
-            self._fetching = True
+        believed = self.admits(peer) or len(self._asked) < STRANGERS_ASKED
+        if shown.number > self._revoked.number and peer not in self._asked and believed:
+            self._asked.add(peer)
             self._node.start(self._fetch(peer), "list of the revoked")
 
     def _learn(self, peer: PeerId, document: bytes) -> None:
@@ -197,7 +202,7 @@ class TokenGate:
         except HearthError as error:
             log.info("Peer %s gave no list of the revoked of %s: %s", peer.hex()[:8], self._run_id, error)
         finally:
-            self._fetching = False
+            self._asked.discard(peer)
 
     async def _answer(self, ask: AskRevoked, _: bytes, __: Context) -> tuple[RevokedFollow, bytes]:
         if ask.above >= self._revoked.number:

@@ -258,3 +258,24 @@ async def test_a_false_list_is_not_believed_and_costs_its_giver_points(crowd: Cr
         await hostile.rpc.call(ann.peer.id, SHOW, shown, Introduction, deadline_s=20)
         await until(lambda: ann.peer.rpc.bans.score(hostile.id, time.monotonic()) > 0, "a strike")
         assert ann.gate.showing().number == 0 and ann.gate.admits(ORGANISER.peer)
+
+
+async def test_one_that_promises_a_list_and_never_gives_it_holds_up_no_other(crowd: Crowd) -> None:
+    ann = await crowd.let_in()
+    async with peer(crowd.first.peer) as hostile:
+        asked = asyncio.Event()
+
+        async def wait(*_: object) -> RevokedFollow:
+            asked.set()
+            await asyncio.sleep(600)
+            return RevokedFollow()
+
+        hostile.rpc.register(of_run(READ_REVOKED, RUN.run_id), AskRevoked, wait)
+        hostile.rpc.learn(ann.peer.rpc.address())
+        shown = Introduction({RUN.run_id: Shown(number=2**50)})
+        await hostile.rpc.call(ann.peer.id, SHOW, shown, Introduction, deadline_s=20)
+        await asked.wait()
+        assert await ann.greets(crowd.first.peer) == (7,)
+        write(crowd.first.folder, REVOKED_FILE, signed(RevokedList(1, RUN.run_id, 5), ORGANISER))
+        await crowd.first.gate.tend()
+        await until(lambda: ann.gate.showing().number == 5, "the list", seconds=10)
