@@ -278,4 +278,4 @@ async def test_one_that_promises_a_list_and_never_gives_it_holds_up_no_other(cro
         assert await ann.greets(crowd.first.peer) == (7,)
         write(crowd.first.folder, REVOKED_FILE, signed(RevokedList(1, RUN.run_id, 5), ORGANISER))
         await crowd.first.gate.tend()
-        await until(lambda: ann.gate.showing().number == 5, "the list", seconds=10)
+        await until(lambda: ann.gate.showing().number == 5, "the list")
