@@ -26,6 +26,7 @@ STATE_BYTES = 12
 ABOUT: dict[str, Path] = {
     "manifest.no_data_set": ("data",),
     "manifest.two_lists": ("shard_list",),
+    "manifest.access_unsigned": ("access",),
     "manifest.pictures_missing": ("data",),
     "manifest.no_pictures": ("pictures",),
     "manifest.no_model_kind": ("model", "kind"),

@@ -27,11 +27,14 @@ from core.net.lan import Lan
 from core.net.reach import Reach
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
+from core.store.data_folder import RUNS
 from core.store.run_files import RunFiles
 from core.store.small_files import Files
 from core.swarm.manifest_exchange import fetch_manifest
 from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
+from core.swarm.token_gate import keep_token
+from core.swarm.work_gate import WorkGate
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.connected_peers import peer_status
 from core.worker.credit_board import CreditBoard
@@ -106,6 +109,7 @@ class Network:
         self.dht = DHTNode(self.node, self.identity)
         by_hand = frozenset(host_of(address) for peer in options.bootstrap for address in peer.addresses)
         self._mirrors = Mirrors(self.node.shaper, by_hand, lambda: self.node.hushed)
+        self._open_gate = WorkGate(folder, self.identity.peer)
         self._swarms: dict[str, Swarm] = {}
         """By run id."""
         self.credit = CreditBoard(self._book, self.identity, self._swarms)
@@ -129,6 +133,7 @@ class Network:
         Raises:
             NetworkError: the address is used by another program.
         """
+        await self._open_gate.work()
         async with contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(self.node)
             if self._forbidden:
@@ -168,6 +173,7 @@ class Network:
             named=lambda: bool(self._bootstrap),
             on_lan=self._options.on_lan,
             book=self._book,
+            open_gate=self._open_gate,
         )
         if self._forbidden:
             made.freeze()
@@ -190,11 +196,16 @@ class Network:
     def leave(self, run_id: str) -> None:
         """Nobody is asked for a run any more, and nobody is answered."""
         del self._swarms[run_id]
+        self.node.admission.unguard(run_id)
         self._names = {name: one for name, one in self._names.items() if one != run_id}
 
     async def fetch_manifest(self, link: RunLink) -> tuple[Manifest, bytes]:
         """See `core.swarm.manifest_exchange.fetch_manifest`."""
         return await fetch_manifest(self.node, link)
+
+    def let_in(self, manifest: Manifest, token: bytes) -> None:
+        """See `NetworkPlace.let_in`."""
+        keep_token(self._state_path.parent / RUNS / manifest.run_id, manifest, token, self.identity.peer)
 
     def _meet(self, peer: PeerId) -> None:
         """The first peer that connects, such as one of the local network, is joined through at once."""

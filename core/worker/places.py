@@ -64,6 +64,10 @@ class SwarmPlace(Protocol):
         """PCs at work on the run that are known, this one included."""
 
     @property
+    def barred(self) -> Notice | None:
+        """Why this PC may not take part in the run."""
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
 
@@ -160,6 +164,14 @@ class NetworkPlace(Protocol):
 
     def found_runs(self) -> list[FoundRun]:
         """Signed runs that others in the local network say they have joined, and this PC has not."""
+
+    def let_in(self, manifest: Manifest, token: bytes) -> None:
+        """Keep a token with which a run's organiser lets this PC in.
+
+        Raises:
+            AccessError: it is not of that run, organiser, peer or time.
+            DataFolderError: it cannot be written.
+        """
 
     def allow(self, forbidden: str) -> None:
         """Take part in the network, or leave it until allowed again.

@@ -34,8 +34,10 @@ from core.swarm.outgoing_calls import OutgoingCalls
 from core.swarm.replication import Copies
 from core.swarm.shard_exchange import ShardExchange
 from core.swarm.state_room import StateRoom
+from core.swarm.token_gate import TokenGate
 from core.swarm.trunk.agreement import agreement_of
 from core.swarm.trunk_exchange import TrunkFollower
+from core.swarm.work_gate import WorkGate
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.no_network import let_go
 
@@ -68,6 +70,7 @@ class Swarm:
         named: Callable[[], bool],
         on_lan: bool,
         book: CreditBook,
+        open_gate: WorkGate,
     ) -> None:
         """Compose what the run needs of the network; nothing is begun.
 
@@ -83,12 +86,14 @@ class Swarm:
             named: whether peers are known by name, and not just looked for in the local network.
             on_lan: whether they are looked for there.
             book: of credit.
+            open_gate: who is let in where everybody may take part.
         """
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._dht, self._compute, self._room = dht, compute, room
         trains = "train" in roles
         self._hosts, self._frozen = "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
+        self._gate = _guarded(node, dht, manifest, files, open_gate)
         allowance = Allowance(manifest.run_id, book, encoded_size(manifest.training.codec, manifest.model.width))
         compute.incoming.register(node, manifest.run_id, allowance.spend)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
@@ -100,6 +105,7 @@ class Swarm:
         kept = files.folder / MANIFEST_FILE
         self._manifests = ManifestExchange(manifest, kept, node, self._members) if manifest.organiser else None
         self._renewing = Recurring("manifest", self._renew, lambda: TEND_S)
+        self._admitting = Recurring("access", self._admit, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._trunk = TrunkFollower(self._copies, compute, trains)
         self._agreement = agreement_of(manifest, self._members, files.folder)
         if self._agreement:
@@ -144,6 +150,7 @@ class Swarm:
         self._exchanging.start()
         self._sharing.start()
         self._renewing.start()
+        self._admitting.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -151,6 +158,7 @@ class Swarm:
         await self._exchanging.stop()
         await self._sharing.stop()
         await self._renewing.stop()
+        await self._admitting.stop()
         await self._stack.aclose()
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(WITHDRAW_S):
@@ -240,6 +248,11 @@ class Swarm:
         return max(1, len(self._members.known))
 
     @property
+    def barred(self) -> Notice | None:
+        """See `SwarmPlace.barred`."""
+        return self._gate.barred if self._gate else None
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
         return self.hosting.capacity if self._hosts else None
@@ -280,10 +293,11 @@ class Swarm:
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
         carried_out = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging
-        recurring = *carried_out, self._sharing, self._renewing, self._credit.signing
+        recurring = *carried_out, self._sharing, self._renewing, self._admitting, self._credit.signing
         agreeing = self._agreement.notes() if self._agreement else []
         waiting = self._manifests.notes if self._manifests else []
-        return [*self.directory.notes, *waiting, *(note for one in recurring for note in one.notes), *agreeing]
+        access = [*([self.barred] if self.barred else ()), *(self._gate.notes if self._gate else ())]
+        return [*access, *self.directory.notes, *waiting, *(note for one in recurring for note in one.notes), *agreeing]
 
     async def collect(self, known: Mapping[bytes, set[int]], most: int | None = None) -> list[str]:
         """Ask peers of the run for the credit that they show. See `CreditExchange.collect`.
@@ -313,6 +327,11 @@ class Swarm:
         if self._manifests and self._dht.contacts() and not self._frozen:
             await self._manifests.tend()
 
+    async def _admit(self) -> None:
+        """Look whom the organiser lets take part."""
+        if self._gate and not self._frozen:
+            await self._gate.tend()
+
     async def _exchange(self) -> None:
         """Get what compute needs and others have."""
         if self._dht.contacts() and not self._frozen:
@@ -329,3 +348,10 @@ class Swarm:
 
     def _share_again_s(self) -> float:
         return self._shards.rest_s if self._dht.contacts() else min(self._shards.rest_s, ALONE_S)
+
+
+def _guarded(node: RpcNode, dht: DHTNode, manifest: Manifest, files: RunFiles, open_gate: WorkGate) -> TokenGate | None:
+    """See to it that only those are answered who may take part; the gate of a run that is not open."""
+    gate = TokenGate(manifest, files.folder, node, dht) if manifest.access == "tokens" else None
+    node.admission.guard(manifest.run_id, gate or open_gate)
+    return gate

@@ -3668,6 +3668,86 @@
   <context>
     <name>worker</name>
     <message>
+      <source>access.ahead</source>
+      <translation>Das Token gilt erst ab {at:clock}: Die Uhr des Veranstalters oder die dieses PCs geht falsch.</translation>
+    </message>
+    <message>
+      <source>access.ends_soon</source>
+      <translation>{run}: Das Token dieses PCs läuft am {at:date} ab. Bitte den Veranstalter um einen neuen Link und tritt darüber bei; das Training geht derweil weiter.</translation>
+    </message>
+    <message>
+      <source>access.expired</source>
+      <translation>Das Token ist am {at:date} abgelaufen. Bitte den Veranstalter um einen neuen Link.</translation>
+    </message>
+    <message>
+      <source>access.fails</source>
+      <translation>Der Austausch der Token mit anderen Peers ist {times:count}-mal nacheinander fehlgeschlagen: {error}.</translation>
+    </message>
+    <message>
+      <source>access.file_damaged</source>
+      <translation>{path} ist nicht zu gebrauchen: {why}. Verschiebe die Datei, oder hol eine Kopie zurück.</translation>
+    </message>
+    <message>
+      <source>access.forged</source>
+      <translation>Es wurde verändert oder mit einem anderen Schlüssel unterschrieben als dem des Veranstalters {organiser}.</translation>
+    </message>
+    <message>
+      <source>access.list_full</source>
+      <translation>Die Liste der Widerrufenen ist voll ({most:count}). Nach einem Jahr verlassen Einträge sie wieder.</translation>
+    </message>
+    <message>
+      <source>access.name_of_several</source>
+      <translation>Unter dem Namen {name} hast du mehreren Peers Token gegeben. Nenne den Peer: `hearth access list` zeigt sie.</translation>
+    </message>
+    <message>
+      <source>access.no_run</source>
+      <translation>In diesem Datenordner gibt es keinen unterschriebenen Lauf {run}. Gib seine ID oder seinen Namen an, oder den Pfad seines unterschriebenen Manifests.</translation>
+    </message>
+    <message>
+      <source>access.no_token</source>
+      <translation>{run}: Die anderen Peers lassen diesen PC nicht herein, denn er hat kein Token. Schick dem Veranstalter, was `hearth address` ausgibt, und tritt über den Link bei, den du bekommst.</translation>
+    </message>
+    <message>
+      <source>access.nobody</source>
+      <translation>{name} hast du kein Token gegeben. `hearth access list` zeigt, wem du eines gegeben hast.</translation>
+    </message>
+    <message>
+      <source>access.not_organiser</source>
+      <translation>Der Schlüssel dieses Datenordners hat den Lauf {run} nicht unterschrieben; sein Veranstalter ist {organiser}. Wähle dessen Ordner mit --data-dir.</translation>
+    </message>
+    <message>
+      <source>access.other_peer</source>
+      <translation>Das Token gilt für den Peer {holder}, nicht für {peer}.</translation>
+    </message>
+    <message>
+      <source>access.other_run</source>
+      <translation>Es gilt für den Lauf {found}, nicht für {run}.</translation>
+    </message>
+    <message>
+      <source>access.peer_without</source>
+      <translation>Peer {peer} und dieser PC haben nicht beide ein gültiges Token für den Lauf {run}.</translation>
+    </message>
+    <message>
+      <source>access.run_open</source>
+      <translation>Am Lauf {run} darf jeder teilnehmen: Sein Manifest sagt nicht access = "tokens".</translation>
+    </message>
+    <message>
+      <source>access.runs_of_name</source>
+      <translation>Mehrere Läufe hier heißen {run}. Gib die ID eines davon an, oder den Pfad seines unterschriebenen Manifests.</translation>
+    </message>
+    <message>
+      <source>access.token_useless</source>
+      <translation>{run}: Die anderen Peers lassen diesen PC nicht herein. {why}</translation>
+    </message>
+    <message>
+      <source>access.unreadable</source>
+      <translation>Es ist abgeschnitten oder beschädigt oder für eine andere Version von Hearth gemacht ({why}).</translation>
+    </message>
+    <message>
+      <source>access.was_revoked</source>
+      <translation>{run}: Der Veranstalter hat das Token dieses PCs widerrufen, und die anderen Peers lassen ihn nicht mehr herein.</translation>
+    </message>
+    <message>
       <source>announcing.fails</source>
       <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was dieser PC beherbergt ({error}). Er trainiert weiter; bitte melde es.</translation>
     </message>
@@ -5118,6 +5198,10 @@
       <translation>Was bei der Anmeldung startet, ließ sich nicht ändern: {reason}. Ändere es in den Einstellungen des Systems.</translation>
     </message>
     <message>
+      <source>manifest.access_unsigned</source>
+      <translation>nur ein unterschriebener Lauf kann Token vergeben. Unterschreibe zuerst das Manifest (hearth run sign)</translation>
+    </message>
+    <message>
       <source>manifest.allowed_above</source>
       <translation>eine Zahl über {least} bis {most}</translation>
     </message>
@@ -5951,6 +6035,10 @@
     <message>
       <source>run.link_to_start</source>
       <translation>Mit einem Link startet kein Worker: Er muss zuerst unter Peers sein. Starte ihn mit hearth worker --join, dann hearth run join LINK, und hearth run leave für das, was er nicht trainieren soll.</translation>
+    </message>
+    <message>
+      <source>run.link_token</source>
+      <translation>Was auf token: folgt, ist abgeschnitten oder verändert. Kopiere den ganzen Link.</translation>
     </message>
     <message>
       <source>run.link_unsigned</source>

@@ -22,6 +22,7 @@ from tests.bench import (
     machine,
     moe,
     network,
+    newcomers,
     one_network,
     scaling,
     text,
@@ -51,6 +52,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "ledger": lambda o: ledger.measure(o.quick),
     "moe": lambda o: moe.measure(o.quick, o.against, o.anchors, o.only),
     "network": lambda o: network.measure(o.quick, o.against, o.anchors),
+    "newcomers": lambda o: newcomers.measure(o.quick),
     "scaling": lambda o: scaling.measure(o.quick),
     "text": lambda o: text.measure(o.quick),
     "trunk": lambda o: trunk.measure(

@@ -21,6 +21,7 @@ from core.logs import Ring
 from core.swarm.hosted import HostedExperts
 from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
+from core.swarm.work_gate import WorkGate
 from core.worker.compute.questions import ANSWER_S
 from core.worker.peer import Listener, Peer
 from core.worker.run import Run
@@ -52,7 +53,18 @@ async def test_nothing_of_a_run_stays_at_the_node(tmp_path: Path) -> None:
             room, roles = StateRoom(hosted, files), frozenset({"host", "train"})
             mirrors = Mirrors(node.shaper, frozenset(), lambda: False)
             swarm = Swarm(
-                node, here.dht, run, compute, files, room, roles, mirrors, named=lambda: True, on_lan=False, book=book
+                node,
+                here.dht,
+                run,
+                compute,
+                files,
+                room,
+                roles,
+                mirrors,
+                named=lambda: True,
+                on_lan=False,
+                book=book,
+                open_gate=WorkGate(tmp_path, node.peer),
             )
             async with swarm:
                 assert node.on_banned and registered() != before
