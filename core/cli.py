@@ -155,6 +155,7 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     new.add_argument("--template", choices=kinds, help="which kind of run (as the data are: text or pictures)")
     new.add_argument("--name", help="its name (that of the folder)")
     new.add_argument("--title", help="its title (made of the name)")
+    new.add_argument("--column", metavar="NAME", help="where .jsonl and .parquet files have their texts (text)")
     new.add_argument("--licence", help="that of the data (not said)")
     new.add_argument("--volunteers", metavar="N", help="PCs for which it is proposed (4)")
 

@@ -4290,11 +4290,15 @@
     </message>
     <message>
       <source>data.bad_line</source>
-      <translation>Zeile {line:digits} von {path} ist kein JSON-Objekt mit einem "text": {why}.</translation>
+      <translation>Zeile {line:digits} von {path} ist kein JSON-Objekt mit einem "{column}": {why}.</translation>
     </message>
     <message>
       <source>data.bad_list</source>
       <translation>Die Liste der Teile des Laufs ist keine: {why}. Frage den Organisator.</translation>
+    </message>
+    <message>
+      <source>data.bad_parquet</source>
+      <translation>{path} ist keine Parquet-Datei oder beschädigt: {why}</translation>
     </message>
     <message>
       <source>data.bad_picture</source>
@@ -4325,6 +4329,10 @@
       <translation>Zeile {line:digits} von {path} ist länger als {most:size}. Mache mehrere Dokumente daraus.</translation>
     </message>
     <message>
+      <source>data.no_column</source>
+      <translation>{path} hat keine Spalte mit Texten namens {column}; es gibt {known}. Nenne eine andere mit --column.</translation>
+    </message>
+    <message>
       <source>data.no_digits</source>
       <translation>Die Daten des Laufs „digits“ fehlen: Installiere das Paket scikit-learn neu.</translation>
     </message>
@@ -4343,6 +4351,10 @@
     <message>
       <source>data.no_place</source>
       <translation>Es gibt keinen Ordner und keine Datei {place}.</translation>
+    </message>
+    <message>
+      <source>data.no_pyarrow</source>
+      <translation>{path} ist eine Parquet-Datei; um sie zu lesen, braucht es pyarrow, das nicht installiert ist: pip install "hearth[parquet]"</translation>
     </message>
     <message>
       <source>data.no_room</source>
@@ -4402,6 +4414,10 @@
     <message>
       <source>data.unreadable</source>
       <translation>{path} kann nicht gelesen werden: {why}.</translation>
+    </message>
+    <message>
+      <source>data.which_column</source>
+      <translation>Es ist nicht klar, welche Spalte von {path} die Texte enthält; es gibt {known}. Nenne eine mit --column.</translation>
     </message>
     <message>
       <source>data_folder.gone</source>

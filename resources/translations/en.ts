@@ -923,11 +923,15 @@
     </message>
     <message>
       <source>data.bad_line</source>
-      <translation>Line {line:digits} of {path} is no JSON object with a "text": {why}.</translation>
+      <translation>Line {line:digits} of {path} is no JSON object with a "{column}": {why}.</translation>
     </message>
     <message>
       <source>data.bad_list</source>
       <translation>The list of the run's shards is none: {why}. Ask the organiser.</translation>
+    </message>
+    <message>
+      <source>data.bad_parquet</source>
+      <translation>{path} is no Parquet file, or is damaged: {why}</translation>
     </message>
     <message>
       <source>data.bad_picture</source>
@@ -958,6 +962,10 @@
       <translation>Line {line:digits} of {path} is longer than {most:size}. Make several documents of it.</translation>
     </message>
     <message>
+      <source>data.no_column</source>
+      <translation>{path} has no column of texts named {column}; it has {known}. Name another one with --column.</translation>
+    </message>
+    <message>
       <source>data.no_digits</source>
       <translation>The data of the run 'digits' is missing: install the package scikit-learn again.</translation>
     </message>
@@ -976,6 +984,10 @@
     <message>
       <source>data.no_place</source>
       <translation>There is no folder or file {place}.</translation>
+    </message>
+    <message>
+      <source>data.no_pyarrow</source>
+      <translation>{path} is a Parquet file, and to read it takes pyarrow, which is not installed: pip install "hearth[parquet]"</translation>
     </message>
     <message>
       <source>data.no_room</source>
@@ -1035,6 +1047,10 @@
     <message>
       <source>data.unreadable</source>
       <translation>{path} cannot be read: {why}.</translation>
+    </message>
+    <message>
+      <source>data.which_column</source>
+      <translation>It is not clear which column of {path} holds the texts; there are {known}. Name one with --column.</translation>
     </message>
     <message>
       <source>data_folder.gone</source>
