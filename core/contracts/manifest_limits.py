@@ -87,11 +87,11 @@ def impossible_beside(fields: dict[str, Any], faulty: Collection[str]) -> Notice
 
     Args:
         fields: the document.
-        faulty: fields of it in which there are faults; all others are valid.
+        faulty: fields of it in which there are faults; all others are valid, or are not there.
     """
-    if {"data", "pictures", "model"} & {*faulty}:
+    if {"data", "pictures", "model"} & {*faulty} or not fields.keys() >= {"data", "model"}:
         return None
     pictures = msgspec.convert(fields.get("pictures"), Pictures | None)
-    training = {} if "training" in faulty else fields["training"]
+    training = {} if "training" in faulty else fields.get("training", {})
     sizes = training.get("batch", 1), training.get("in_flight", 1)
     return impossible(fields["data"], pictures, msgspec.convert(fields["model"], Model), *sizes)
