@@ -3445,8 +3445,8 @@
       <translation>Name auf Tafeln</translation>
     </message>
     <message>
-      <source>Shown with this PC's credit, instead of a part of its key.</source>
-      <translation>Wird mit den Gutschriften dieses PCs gezeigt, statt eines Teils seines Schlüssels.</translation>
+      <source>Shown with this PC's credit. Without one it is counted, and not shown.</source>
+      <translation>Steht bei der Gutschrift dieses PCs. Ohne Namen wird er mitgezählt und nicht gezeigt.</translation>
     </message>
     <message>
       <source>None</source>
