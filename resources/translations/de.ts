@@ -3673,7 +3673,7 @@
     </message>
     <message>
       <source>access.begins</source>
-      <translation>Beginnt, sobald er ein gültiges Token hat.</translation>
+      <translation>Beginnt, sobald dieser PC ein gültiges Token hat.</translation>
     </message>
     <message>
       <source>access.ends_soon</source>

@@ -306,7 +306,7 @@
     </message>
     <message>
       <source>access.begins</source>
-      <translation>Begins as soon as it has a token that holds.</translation>
+      <translation>Begins as soon as this PC has a token that holds.</translation>
     </message>
     <message>
       <source>access.ends_soon</source>
