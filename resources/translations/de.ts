@@ -3672,6 +3672,10 @@
       <translation>Das Token gilt erst ab {at:clock}: Die Uhr des Veranstalters oder die dieses PCs geht falsch.</translation>
     </message>
     <message>
+      <source>access.begins</source>
+      <translation>Beginnt, sobald dieser PC ein gültiges Token hat.</translation>
+    </message>
+    <message>
       <source>access.ends_soon</source>
       <translation>{run}: Das Token dieses PCs läuft am {at:date} ab. Bitte den Veranstalter um einen neuen Link und tritt darüber bei; das Training geht derweil weiter.</translation>
     </message>
