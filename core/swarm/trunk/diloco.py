@@ -16,6 +16,7 @@ import numpy as np
 from core.averaging import codecs
 from core.averaging import fragment as fragments
 from core.averaging.fragment import Encoder, Fragment
+from core.averaging.mean import JUDGED
 from core.averaging.outer import steps_between
 from core.contracts.errors import (
     UNREADABLE,
@@ -338,11 +339,12 @@ class DiLoCo(Agreement):
             raise ProtocolError(f"Fragment {part} of the trunk has {self._sizes[part]} numbers here and {size} there.")
         return fragment
 
-    def _note_clipped(self, peer: bytes, part: float) -> None:
+    def _note_clipped(self, peer: bytes, part: float, trainers: int) -> None:
         if part < CLIPPED and peer != self._node.peer:
             why = f"is {1 / part:.0f} times as long as others" if part else "leads back from where the others go"
             log.warning("Peer %s offered a difference that %s.", peer.hex()[:8], why)
-            self._node.strike(PeerId(peer), CLIPPED_POINTS)
+            if trainers >= JUDGED:  # of two nobody can tell which one is wrong, or has just begun
+                self._node.strike(PeerId(peer), CLIPPED_POINTS)
 
     async def _catch_up(self, part: int, peer: PeerId) -> None:
         """Somebody got a round of the former syncer that this one did not: go on from that, not long after a claim."""

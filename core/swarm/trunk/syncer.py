@@ -16,14 +16,14 @@ class Syncer:
     """Of one fragment. It has no task of its own: rounds are made when offers come, or a timer says that it is time."""
 
     def __init__(
-        self, fragment: Fragment, rules: Diloco, clipped: Callable[[bytes, float], object] = lambda peer, part: None
+        self, fragment: Fragment, rules: Diloco, clipped: Callable[[bytes, float, int], object] = lambda *told: None
     ) -> None:
         """
         Args:
             fragment: as it is agreed now.
             rules: quorum and grace.
-            clipped: called with each trainer whose difference was scaled down, and to which part of its length; to 0 if
-                it led back from where the others went.
+            clipped: called with each trainer whose difference was scaled down, to which part of its length (to 0 if it
+                led back from where the others went), and how many trainers there were.
         """
         self.fragment = fragment
         self._collecting = Collecting(fragment, rules.quorum, rules.grace_s)
@@ -91,6 +91,6 @@ class Syncer:
             return
         self._collecting.make()
         for peer, part in self._collecting.clipped.items():
-            self._clipped(peer, part)
+            self._clipped(peer, part, len(self.fragment.rounds[-1].givers))
         made, self._round = self._round, self._loop.create_future()
         made.set_result(None)
