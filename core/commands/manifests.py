@@ -80,6 +80,7 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
         for name, table in (("Model", manifest.model), ("Training", manifest.training), ("Trunk", manifest.trunk)):
             yield f"{name:<10}{common.in_one_line(table)}"
         yield f"Bootstrap {', '.join(manifest.bootstrap) or 'none'}"
+        yield f"Brokers   {', '.join(manifest.brokers) or 'none'}"
 
 
 def _needs(manifest: Manifest) -> str:

@@ -40,6 +40,10 @@ Source = Annotated[
     str, msgspec.Meta(pattern=r"^https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?(/[A-Za-z0-9._~-]{1,128}){0,16}/?\Z")
 ]
 """No user, no query: what is asked for there is always a file with a hash for a name."""
+Broker = Annotated[
+    str, msgspec.Meta(pattern=r"^mqtts?://([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}\Z", max_length=270)
+]
+"""A broker of MQTT (`core.contracts.telemetry`), with its port; `mqtts` is TLS."""
 
 MOST_BOOTSTRAP = 16
 
@@ -151,6 +155,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """Folders on web servers that have the shards, and their list, by hash."""
     bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=MOST_BOOTSTRAP)] = ()
     """Peers through which a newcomer joins, beside those that it is told."""
+    brokers: Annotated[tuple[Broker, ...], msgspec.Meta(max_length=4)] = ()
+    """Where peers tell what they do, and hear the organiser and the boards; each of them speaks to all of these."""
     trunk: Trunk = Local()
     """How trainers agree on the trunk."""
     needs: Release | None = None
