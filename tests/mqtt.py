@@ -1,0 +1,87 @@
+"""Brokers for tests and benchmarks, and a bare client that asks them for what it should not get."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import aiomqtt
+
+from core.community.broker import EmbeddedBroker
+from core.community.mosquitto import Mosquitto
+from core.contracts.telemetry import Rights, login
+from core.identity import Identity
+from tests.store_servers import free_port
+
+KINDS = ["embedded", "mosquitto"]
+
+
+class Server:
+    """A broker on loopback that may be stopped and started again at the same port."""
+
+    def __init__(self, kind: str, runs: Mapping[str, Rights], folder: Path) -> None:
+        """
+        Args:
+            kind: one of `KINDS`.
+            runs: what it is there for.
+            folder: for Mosquitto's files.
+        """
+        self._kind, self._runs, self._folder, self._port = kind, runs, folder, free_port()
+        self.address = f"mqtt://127.0.0.1:{self._port}"
+        self.broker: EmbeddedBroker | Mosquitto | None = None
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator["Server"]:
+        listen, names = f"127.0.0.1:{self._port}", frozenset({self.address})
+        if self._kind == "embedded":
+            self.broker = EmbeddedBroker(listen, names, self._runs)
+        else:
+            self.broker = Mosquitto(listen, names, self._runs, self._folder)
+        async with self.broker:
+            yield self
+
+    def enrol(self, address: str, password: str, peer: Identity) -> None:
+        """What a backbone peer does for one that was refused."""
+        if isinstance(self.broker, Mosquitto):
+            self.broker.enrol(peer.peer, password)
+
+    async def vanish(self, user: Identity, will: str) -> None:
+        """Connect, and go without a word.
+
+        Args:
+            user: who does.
+            will: topic of the last will.
+        """
+        texts = ["vanishing", will, "gone", user.peer.hex(), user.sign(login(self.address)).hex()]
+        body = b"\0\4MQTT\4\xee\0\x14" + b"".join(len(text).to_bytes(2) + text.encode() for text in texts)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        writer.write(bytes([0x10, len(body) & 0x7F | 0x80, len(body) >> 7]) + body)
+        await reader.read(4)
+        writer.close()
+
+    @contextlib.asynccontextmanager
+    async def client(self, user: Identity, tries: int = 40, **options: Any) -> AsyncIterator[aiomqtt.Client]:
+        """A client with the right password, that may want whatever it likes; tried until the broker knows it.
+
+        Args:
+            user: whose password it is.
+            tries: four a second.
+            options: of the client, instead of the right ones.
+        """
+        password = user.sign(login(self.address)).hex()
+        self.enrol(self.address, password, user)
+        options = {"username": user.peer.hex(), "password": password, "timeout": 5.0, **options}
+        for _ in range(tries):
+            client = aiomqtt.Client("127.0.0.1", self._port, protocol=aiomqtt.ProtocolVersion.V311, **options)
+            with contextlib.suppress(aiomqtt.MqttError):
+                await client.__aenter__()
+                break
+            await asyncio.sleep(0.25)
+        else:
+            raise AssertionError("the broker takes no client")
+        try:
+            yield client
+        finally:
+            with contextlib.suppress(aiomqtt.MqttError):
+                await client.__aexit__(None, None, None)
