@@ -6,6 +6,7 @@ stays in memory; a packet may take 256 MB; who says nothing is waited for.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping
 from typing import Any
@@ -23,6 +24,7 @@ from core.contracts.telemetry import MAX_PACKET, Rights, limit_of, login, may_re
 
 GREET_S = 10.0
 """For the first packet of a connection."""
+STOP_S = 5.0
 CONNECTIONS = 4096
 RETAINED = 64 << 20
 """Bytes of all that is retained; beyond that the oldest goes. A peer tells it again when it connects."""
@@ -49,6 +51,7 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         super().__init__(BrokerConfig(listeners={"default": listener}, plugins={}))
         self._listen, self._names, self._runs = listen, names, runs
         self._retained_bytes = 0
+        self._writers: set[asyncio.StreamWriter] = set()
 
     async def __aenter__(self) -> "EmbeddedBroker":
         """Listen.
@@ -63,7 +66,11 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.shutdown()
+        for writer in [*self._writers]:  # else the library waits for what they say, at times for ever
+            writer.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(STOP_S):
+                await self.shutdown()
 
     @property
     def connected(self) -> int:
@@ -75,11 +82,13 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
     async def stream_connected(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, listener_name: str
     ) -> None:
+        self._writers.add(writer)
         try:
             await self._client_connected(listener_name, _Bounded(reader), StreamWriterAdapter(writer))
         except (OSError, asyncio.IncompleteReadError):
             pass  # which is everybody's right
         finally:
+            self._writers.discard(writer)
             writer.close()
 
     async def _initialize_client_session(self, *arguments: Any) -> Any:
@@ -96,6 +105,14 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             kept, _ = self._sessions.get(client_session.client_id or "", (None, None))
             if kept is client_session:
                 await self._cleanup_session(client_session.client_id or "")
+
+    async def _delete_session(self, client_id: str) -> None:
+        """A peer comes back before its old connection was missed: that one's will is not its wish any more."""
+        session, handler = self._sessions.get(client_id, (None, None))
+        await super()._delete_session(client_id)
+        if session is not None and handler is not None and handler.writer is not None:
+            session.will_flag = False
+            handler.writer._writer.transport.abort()  # it may not read any more
 
     async def _authenticate(self, session: Session, _: ListenerConfig) -> bool:
         user, password, will = session.username or "", session.password or "", session.will_topic

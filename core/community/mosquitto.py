@@ -134,7 +134,7 @@ class Mosquitto:
 
     async def _reread(self, process: asyncio.subprocess.Process) -> None:
         """Have it read its files when they have changed; the signal for that would end it before it serves."""
-        while not await self._serves():
+        while not await self._serves():  # noqa: ASYNC110 - nothing tells
             await asyncio.sleep(LOOK_S)
         while True:
             await self._reload.wait()

@@ -126,6 +126,22 @@ class Signed(msgspec.Struct, frozen=True, array_like=True):
     signature: Annotated[bytes, msgspec.Meta(min_length=64, max_length=64)]
 
 
+# what a peer asks a backbone peer, by `core.contracts.net.of_run(ENROL, run_id)`
+
+ENROL = "telemetry.enrol"
+
+
+class Enrol(msgspec.Struct, frozen=True, array_like=True):
+    """Have a broker know me that cannot check a signature itself. Answered by `Enrolled`."""
+
+    broker: Annotated[str, msgspec.Meta(max_length=270)]
+    password: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{128}\\Z")]
+
+
+class Enrolled(msgspec.Struct, frozen=True, array_like=True):
+    """It does, or will in a second."""
+
+
 # control socket
 
 

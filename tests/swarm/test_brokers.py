@@ -5,6 +5,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import aiomqtt
 import pytest
@@ -90,7 +91,7 @@ async def test_nobody_gets_or_gives_what_is_not_its_own(kind: str, tmp_path: Pat
     stolen = payloads.sealed(world.organiser, RunNotice(RUN, world.organiser.peer, time.time(), "hello"))
     async with world.server.running(), contextlib.AsyncExitStack() as stack:
 
-        async def client(who: Identity, **options: object) -> aiomqtt.Client:
+        async def client(who: Identity, **options: Any) -> aiomqtt.Client:
             return await stack.enter_async_context(world.server.client(who, **options))
 
         board, other, organiser = [await client(who) for who in (world.board, world.other, world.organiser)]
@@ -145,6 +146,20 @@ async def test_a_last_will_goes_nowhere_else(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+async def test_who_comes_back_is_there(kind: str, tmp_path: Path) -> None:
+    world = World(kind, tmp_path)
+    mine = world.topic(world.one, PRESENCE)
+    options = {"identifier": "the same", "will": aiomqtt.Will(mine, b"gone", qos=1, retain=True)}
+    async with world.server.running() as server, server.client(world.one, **options):
+        async with server.client(world.one, **options) as client:
+            await client.publish(mine, b"there", qos=1, retain=True)
+            async with server.client(world.board) as board:
+                await board.subscribe(f"hearth/1/{RUN}/in/#", qos=1)
+                message = await anext(aiter(board.messages))
+                assert message.payload == b"there" and message.retain
+
+
+@pytest.mark.parametrize("kind", KINDS)
 async def test_who_does_not_prove_its_key_does_not_come_in(kind: str, tmp_path: Path) -> None:
     world = World(kind, tmp_path)
     elsewhere = Server(kind, world.runs, tmp_path / "elsewhere")
@@ -191,21 +206,20 @@ async def test_a_broker_that_ends_and_comes_back_costs_a_gap(kind: str, tmp_path
     def samples() -> list[int]:
         return [one.samples for one in heard if isinstance(one, Progress)]
 
-    async with world.telemetry(world.board, heard):
-        async with world.telemetry(world.one, []) as volunteer:
-            async with world.server.running():
-                volunteer.tell(RUN, world.topic(world.one), world.progress(world.one, 1))
-                await until(lambda: 1 in samples(), "the first progress")
-                assert there(world.one, True)()
-            await until(lambda: not volunteer.status()[0].connected, "the end")
-            assert volunteer.status()[0].trouble
-            for number in (2, 3):
-                volunteer.tell(RUN, world.topic(world.one), world.progress(world.one, number))
-            heard.clear()
-            async with world.server.running():
-                began = time.monotonic()
-                await until(lambda: 3 in samples() and there(world.one, True)(), "what was told meanwhile")
-                assert time.monotonic() - began < PATIENCE_S
-                assert 2 not in samples(), "the newer one says all that it did"
-                await volunteer.leave(RUN)
-                await until(there(world.one, False), "its leaving")
+    async with world.telemetry(world.board, heard), world.telemetry(world.one, []) as volunteer:
+        async with world.server.running():
+            volunteer.tell(RUN, world.topic(world.one), world.progress(world.one, 1))
+            await until(lambda: 1 in samples(), "the first progress")
+            assert there(world.one, True)()
+        await until(lambda: not volunteer.status()[0].connected, "the end")
+        assert volunteer.status()[0].trouble
+        for number in (2, 3):
+            volunteer.tell(RUN, world.topic(world.one), world.progress(world.one, number))
+        heard.clear()
+        async with world.server.running():
+            began = time.monotonic()
+            await until(lambda: 3 in samples() and there(world.one, True)(), "what was told meanwhile")
+            assert time.monotonic() - began < PATIENCE_S
+            assert 2 not in samples(), "the newer one says all that it did"
+            await volunteer.leave(RUN)
+            await until(there(world.one, False), "its leaving")
