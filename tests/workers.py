@@ -63,6 +63,8 @@ def wait_until(condition: Callable[[], Any], what: str, seconds: float = PATIENC
 class RunningWorker:
     """One `hearth worker` process."""
 
+    command = "worker"
+
     def __init__(self, folder: Path, *arguments: str, program: str = "core", share: int = 100) -> None:
         """Start it, and wait until it answers.
 
@@ -76,7 +78,7 @@ class RunningWorker:
         self._family: list[psutil.Process] | None = None
         """What there is to end, once the worker was asked to."""
         never_busy(folder, share)
-        command = [sys.executable, "-m", program, "worker", "--data-dir", str(folder), *arguments]
+        command = [sys.executable, "-m", program, self.command, "--data-dir", str(folder), *arguments]
         null, pipe = subprocess.DEVNULL, subprocess.PIPE
         self.process = subprocess.Popen(command, cwd=ROOT, stdin=null, stdout=null, stderr=pipe, text=True)
         wait_until(self._answers, "the worker's control socket")

@@ -72,6 +72,9 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             async with asyncio.timeout(STOP_S):
                 await self.shutdown()
 
+    def update(self) -> None:
+        """The runs have changed: they are looked at each time."""
+
     @property
     def connected(self) -> int:
         """How many peers are."""

@@ -81,7 +81,7 @@ class Telemetry:
         """
         self._identity, self._named = identity, named
         self._thread: threading.Thread | None = None
-        self._loop = asyncio.SelectorEventLoop()
+        self._loop: asyncio.AbstractEventLoop
         self._runs: dict[str, list[_Connection]] = {}
 
     def follow(self, run: Joined) -> None:
@@ -89,6 +89,7 @@ class Telemetry:
         if not run.brokers:
             return
         if self._thread is None:
+            self._loop = asyncio.SelectorEventLoop()
             self._thread = threading.Thread(target=self._loop.run_forever, name="telemetry", daemon=True)
             self._thread.start()
         hear = _in_loop(asyncio.get_running_loop())
@@ -112,9 +113,9 @@ class Telemetry:
         """All connections."""
         return [BrokerStatus(one.run.id, one.broker, one.connected, one.trouble) for one in self._all()]
 
-    async def leave(self, run: str) -> None:
-        """Tell a run's boards that this peer is gone, and let its brokers go."""
-        await self._end(self._runs.pop(run, []))
+    def leave(self, run: str) -> Coroutine[Any, Any, None]:
+        """Tell a run's boards that this peer is gone, and let its brokers go; it can be followed anew at once."""
+        return self._end(self._runs.pop(run, []))
 
     async def close(self) -> None:
         """Leave all runs and end the thread."""
@@ -123,7 +124,7 @@ class Telemetry:
         if self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
             await asyncio.to_thread(self._thread.join)
-        self._loop.close()
+            self._loop.close()
 
     def _all(self) -> list["_Connection"]:
         return [one for connections in self._runs.values() for one in connections]

@@ -349,6 +349,15 @@ def _too_new(needs: object) -> Notice | None:
     return notice("manifest.too_new", needs=str(needs), have=have)
 
 
+def is_broker(address: str) -> bool:
+    """Whether this is the address of a broker, as manifests have them."""
+    try:
+        msgspec.convert(address, Broker)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
 def built_in_runs() -> list[str]:
     """Names of the runs that come with Hearth."""
     names = [entry.name for entry in files("resources").joinpath("runs").iterdir()]

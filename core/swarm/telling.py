@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.community import payloads, signing
 from core.community.credit_book import CreditBook
@@ -46,6 +46,8 @@ NOTICE_FILE = "notice.msgpack"
 """In the run's folder: the organiser's last one, as it was signed."""
 PEERS = 20_000
 """Whose newest presence and progress a board keeps."""
+LOOK_S = 5.0
+"""Between two looks whether there is something to tell."""
 MISSING_S = 60.0
 """Without any broker before the user is told."""
 ENROL_S = 5.0
@@ -103,59 +105,95 @@ class Telling:
             board: whether this peer listens to what others tell, if the manifest names it.
             broker: this peer's, if it wants to be told of peers.
         """
-        self._manifest, self._path, self._node, self._identity = manifest, folder / NOTICE_FILE, node, identity
+        self.manifest, self._path, self._node, self._identity = manifest, folder / NOTICE_FILE, node, identity
         self._book, self._telemetry, self._figures, self._broker = book, telemetry, figures, broker
-        self.rights, self._run = rights_of(manifest), manifest.run_id
+        self.rights, self.run_id = rights_of(manifest), manifest.run_id
         self._me = peer_text(identity.peer)
-        self._reads = board and self._me in self.rights.boards
+        self.is_board = self._me in self.rights.boards
+        self._reads = board and self.is_board
         self.peers: dict[bytes, tuple[Presence, Progress | None]] = {}
         """What others told a board."""
         self.boards: dict[bytes, Leaders] = {}
         """What boards told."""
         self.notice: RunNotice | None = None
+        self._payload = b""
+        """The notice as it was signed."""
+        self._may_pass_on = self._reads or self._me == self.rights.organiser
         self._since = time.monotonic()
-        self._credit_at = -CREDIT_S
-        self._enrolling: set[asyncio.Task[None]] = set()
-        self.tending = Recurring("telemetry", self._tend, lambda: PROGRESS_S)
+        self._allowed, self._follows = True, False
+        """Whether this PC may use the network, and whether it is connected or tries to be."""
+        self._credit_at = self._progress_at = -CREDIT_S
+        self._trained = False
+        self._entered = False
+        self._tasks = set[asyncio.Task[None]]()
+        self.tending = Recurring("telemetry", self._tend, lambda: LOOK_S)
         if broker is not None:
-            node.register(of_run(ENROL, self._run), Enrol, self._on_enrol, cost=ENROL_COST)
+            node.register(of_run(ENROL, self.run_id), Enrol, self._on_enrol, cost=ENROL_COST)
 
     async def __aenter__(self) -> "Telling":
         """Connect to the brokers, if the run names some."""
         with contextlib.suppress(OSError, CreditError):
             payload = await asyncio.to_thread(read_regular, self._path)
-            told = payloads.opened(topic_notice(self._run), payload, {self._run: self.rights})
+            told = payloads.opened(topic_notice(self.run_id), payload, {self.run_id: self.rights})
             if isinstance(told, RunNotice):
                 self._notice(told, payload)
-        joined = Joined(self._run, self.rights, self._manifest.brokers, self._reads, self._hear, self._refused)
-        self._telemetry.follow(joined)
-        if self._manifest.brokers:
+        self._entered = True
+        self._follow()
+        if self.manifest.brokers:
             self.tending.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.tending.stop()
-        for task in self._enrolling:
+        for task in self._tasks:
             task.cancel()
-        await self._telemetry.leave(self._run)
+        await self._telemetry.leave(self.run_id)
+
+    def allow(self, allowed: bool) -> None:
+        """Use the network, or leave it alone."""
+        self._allowed = allowed
+        self._follow()
+
+    def _follow(self) -> None:
+        wanted = self._allowed and self._entered
+        if wanted == self._follows:
+            return
+        self._follows = wanted
+        if wanted:
+            run = Joined(self.run_id, self.rights, self.manifest.brokers, self._reads, self._hear, self._refused)
+            self._telemetry.follow(run)
+            self._credit_at = self._progress_at = -CREDIT_S
+            self.tending.wake.set()
+            if self._payload and self._may_pass_on:
+                self._tell(topic_notice(self.run_id), self._payload)
+        else:
+            self._start(self._telemetry.leave(self.run_id), "silence")
+
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     # what this PC tells
 
     async def _tend(self) -> None:
-        me, now = self._identity.peer, time.time()
-        told = Progress(self._run, me, now, *self._figures())
-        self._tell(topic_in(self._run, self._me, PROGRESS), payloads.sealed(self._identity, told))
+        """Tell how it goes: now and then, and when it has begun or stopped."""
+        figures, now = self._figures(), time.monotonic()
+        if now - self._progress_at >= PROGRESS_S or (figures.samples_per_s > 0) != self._trained:
+            self._progress_at, self._trained = now, figures.samples_per_s > 0
+            told = Progress(self.run_id, self._identity.peer, time.time(), *figures)
+            self._tell(topic_in(self.run_id, self._me, PROGRESS), payloads.sealed(self._identity, told))
         if time.monotonic() - self._credit_at < CREDIT_S:
             return
         self._credit_at = time.monotonic()
         for week in (self._book.week - 1, self._book.week):
-            shown = await self._book.show(self._run, week, 0)
+            shown = await self._book.show(self.run_id, week, 0)
             if (bundle := signing.decoded(shown)).entries or bundle.seen:
-                topic = topic_in(self._run, self._me, CREDIT[week % len(CREDIT)])
+                topic = topic_in(self.run_id, self._me, CREDIT[week % len(CREDIT)])
                 self._tell(topic, payloads.encode(shown))
 
     def _tell(self, topic: str, payload: bytes) -> None:
-        self._telemetry.tell(self._run, topic, payload)
+        self._telemetry.tell(self.run_id, topic, payload)
 
     def say(self, text: str) -> None:
         """Tell all who have joined, as the organiser.
@@ -168,15 +206,15 @@ class Telling:
             DataFolderError: it cannot be kept.
         """
         if self._me != self.rights.organiser:
-            raise RunError(notice("telemetry.not_organiser", run=self._run))
-        if not self._manifest.brokers:
-            raise RunError(notice("telemetry.names_none", run=self._run))
-        said = RunNotice(self._run, self._identity.peer, time.time(), text)
+            raise RunError(notice("telemetry.not_organiser", run=self.run_id))
+        if not self.manifest.brokers:
+            raise RunError(notice("telemetry.names_none", run=self.run_id))
+        said = RunNotice(self.run_id, self._identity.peer, time.time(), text)
         self._notice(said, payloads.sealed(self._identity, said))
 
     def publish(self, leaders: Leaders) -> None:
         """Tell what a board has summed."""
-        self._tell(topic_board(self._run, self._me), payloads.sealed(self._identity, leaders))
+        self._tell(topic_board(self.run_id, self._me), payloads.sealed(self._identity, leaders))
 
     # what it hears
 
@@ -196,11 +234,11 @@ class Telling:
         """The newest is kept, and told again by those who may: the broker may have lost it."""
         if self.notice is not None and self.notice.time >= said.time:
             return
-        self.notice = said
+        self.notice, self._payload = said, payload
         with contextlib.suppress(DataFolderError):  # the disk is full, of which others tell
             write_atomically(self._path, payload)
-        if self._me == self.rights.organiser or self._reads:
-            self._tell(topic_notice(self._run), payload)
+        if self._may_pass_on:
+            self._tell(topic_notice(self.run_id), payload)
 
     def _note(self, told: Presence | Progress) -> None:
         """By one time, who is gone has gone after it came."""
@@ -231,14 +269,12 @@ class Telling:
 
     def _refused(self, broker: str, password: str) -> None:
         """Ask those who may run it to let this peer in."""
-        if not self._enrolling:
-            task = asyncio.create_task(self._enrol(Enrol(broker, password)), name="enrol")
-            self._enrolling.add(task)
-            task.add_done_callback(self._enrolling.discard)
+        if not self._tasks:
+            self._start(self._enrol(Enrol(broker, password)), "enrol")
 
     async def _enrol(self, asked: Enrol) -> None:
-        for one in self._manifest.bootstrap:
-            peer, method = PeerId(parse_address(one).peer), of_run(ENROL, self._run)
+        for one in self.manifest.bootstrap:
+            peer, method = PeerId(parse_address(one).peer), of_run(ENROL, self.run_id)
             try:
                 if peer == self._identity.peer:
                     self._let_in(peer, asked)
@@ -263,10 +299,12 @@ class Telling:
         said, found = self.notice, [*self.tending.notes]
         if said is not None and time.time() - said.time < TOLD_S:
             found.append(notice("run.organiser_says", time=said.time, text=said.text))
-        mine = [one for one in self._telemetry.status() if one.run == self._run]
+        mine = [one for one in self._telemetry.status() if one.run == self.run_id]
         if mine and not any(one.connected for one in mine):
             if time.monotonic() - self._since > MISSING_S:
-                found.append(notice("telemetry.no_broker", brokers=list(self._manifest.brokers)))
+                found.append(notice("telemetry.no_broker", brokers=list(self.manifest.brokers)))
         else:
             self._since = time.monotonic()
+        self._allowed, self._follows = True, False
+        """Whether this PC may use the network, and whether it is connected or tries to be."""
         return found

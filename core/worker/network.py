@@ -20,10 +20,11 @@ from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.notices import Notice, notice
 from core.contracts.run_link import RunLink
+from core.contracts.telemetry import Told
 from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId, peer_text
-from core.net.addresses import address_text, host_of, known_addresses, parse_address
+from core.net.addresses import address_text, host_of, known_addresses
 from core.net.endpoint import kept
 from core.net.lan import Lan
 from core.net.reach import Reach
@@ -34,6 +35,7 @@ from core.store.small_files import Files
 from core.swarm.manifest_exchange import fetch_manifest
 from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
+from core.worker.community import Community
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.connected_peers import peer_status
 from core.worker.places import NetworkOptions
@@ -111,6 +113,8 @@ class Network:
         """By run id."""
         self._names: dict[str, str] = {}
         """Run ids by the runs' names, for people who look into the DHT."""
+        made = folder, self.node, self.identity, self._book, named, options.backbone
+        self.community = Community(*made, lambda run_id, known: self._swarms[run_id].collect(known))
         self._stack = contextlib.AsyncExitStack()
         self._tending = Recurring("network", self._tend, lambda: TEND_S if self.dht.contacts() else JOIN_S)
         self._looking = Recurring("lan", self._look_on_lan, lambda: LAN_S)
@@ -136,6 +140,11 @@ class Network:
                     self.node.learn(address)
             await stack.enter_async_context(self.reach)
             await stack.enter_async_context(self.dht)
+            await stack.enter_async_context(self.community)
+            if self._options.backbone and self._options.backbone.metrics:
+                from core.worker.metrics import Metrics  # of which others have no use
+
+                stack.enter_context(Metrics(self, self._options.backbone.metrics))
             self._stack = stack.pop_all()
         self.node.on_connected.append(self._meet)
         self._tending.start()
@@ -164,6 +173,7 @@ class Network:
             named=lambda: bool(self._bootstrap),
             on_lan=self._options.on_lan,
             book=self._book,
+            community=self.community,
         )
         if self._forbidden:
             made.freeze()
@@ -184,6 +194,7 @@ class Network:
     def leave(self, run_id: str) -> None:
         """Nobody is asked for a run any more, and nobody is answered."""
         del self._swarms[run_id]
+        self.community.leave(run_id)
         self._names = {name: one for name, one in self._names.items() if one != run_id}
 
     async def fetch_manifest(self, link: RunLink) -> tuple[Manifest, bytes]:
@@ -336,12 +347,15 @@ class Network:
 
     async def board(self, manifests: Sequence[Manifest], asked: BoardParams) -> Published:
         """See `NetworkPlace.board`."""
-        refused: list[str] = []
-        for run in manifests:
-            refused += await self._swarms[run.run_id].collect(await self._book.known_weeks(run.run_id))
-        named = [peer_text(PeerId(parse_address(one).peer)) for run in manifests for one in run.bootstrap]
-        totals = await board.totals(self._book, self.identity, manifests, sorted({*asked.trust, *named}), refused)
-        return await asyncio.to_thread(board.publish, totals, Path(asked.folder))
+        return await self.community.board(manifests, asked)
+
+    def say(self, run: str, text: str) -> None:
+        """See `Telling.say`."""
+        self.community.runs[run].say(text)
+
+    def told(self) -> Told:
+        """See `Community.told`."""
+        return self.community.told()
 
     async def certificate(self, manifests: Sequence[Manifest], path: Path) -> None:
         """See `NetworkPlace.certificate`."""

@@ -177,7 +177,7 @@ class NoNetwork:
         """
         raise NetworkError(notice("network.alone"))
 
-    dht_get = dht_stats = board = certificate = status
+    dht_get = dht_stats = board = certificate = say = told = status
 
 
 async def let_go(compute: ComputeSupervisor, uids: Sequence[Uid]) -> set[Uid]:

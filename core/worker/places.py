@@ -12,6 +12,7 @@ from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.notices import Notice
 from core.contracts.run_link import RunLink
+from core.contracts.telemetry import Told
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.experts.directory import HostState
 from core.experts.grid import Coords
@@ -19,6 +20,23 @@ from core.store.run_files import RunFiles
 from core.store.small_files import Files
 from core.swarm.state_room import StateRoom
 from core.worker.compute.supervisor import ComputeSupervisor
+
+
+class BackboneOptions(NamedTuple):
+    """What `hearth backbone` does beside being a peer that does not compute."""
+
+    broker: str | None = None
+    """The address of its broker, as in manifests; None: it has none."""
+    listen: str = ""
+    """Where that one listens."""
+    mosquitto: bool = False
+    """Whether it is Mosquitto, and not the embedded one."""
+    tls: tuple[str, str] | None = None
+    """Files of certificate and key."""
+    metrics: str | None = None
+    """Address and port of the figures for Prometheus."""
+    board: Path | None = None
+    """Where its board writes a page."""
 
 
 class NetworkOptions(NamedTuple):
@@ -30,6 +48,7 @@ class NetworkOptions(NamedTuple):
     lan: bool = True
     relay: bool = True
     """Whether a backbone peer relays."""
+    backbone: BackboneOptions | None = None
 
     @property
     def on_lan(self) -> bool:
@@ -163,6 +182,12 @@ class NetworkPlace(Protocol):
 
     def board(self, manifests: Sequence[Manifest], asked: BoardParams, /) -> Awaitable[Published]:
         """Ask the peers of these runs for the credit that they show, verify it, sum it up, sign that and write it."""
+
+    def say(self, run: str, text: str, /) -> None:
+        """Tell all who have joined a run, by its id, as its organiser."""
+
+    def told(self) -> Told:
+        """What was heard by telemetry."""
 
     def certificate(self, manifests: Sequence[Manifest], path: Path, /) -> Awaitable[None]:
         """Write what trainers have signed for this PC."""

@@ -31,8 +31,10 @@ from core.swarm.outgoing_calls import OutgoingCalls
 from core.swarm.replication import Copies
 from core.swarm.shard_exchange import ShardExchange
 from core.swarm.state_room import StateRoom
+from core.swarm.telling import Figures
 from core.swarm.trunk.agreement import agreement_of
 from core.swarm.trunk_exchange import TrunkFollower
+from core.worker.community import Community
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.no_network import let_go
 
@@ -62,6 +64,7 @@ class Swarm:
         named: Callable[[], bool],
         on_lan: bool,
         book: CreditBook,
+        community: Community,
     ) -> None:
         """Compose what the run needs of the network; nothing is begun.
 
@@ -77,6 +80,7 @@ class Swarm:
             named: whether peers are known by name, and not just looked for in the local network.
             on_lan: whether they are looked for there.
             book: of credit.
+            community: telemetry of all runs.
         """
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._dht, self._compute, self._room = dht, compute, room
@@ -100,6 +104,7 @@ class Swarm:
         self.hosting = self._made_hosting(named, on_lan)
         seen = self._agreement.seen if self._agreement else dict[bytes, int]
         self._credit = CreditExchange(manifest.run_id, node, book, compute.calls, seen)
+        self._telling = community.telling(manifest, self._figures)
         self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls)
         self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._stack = contextlib.AsyncExitStack()
@@ -132,6 +137,7 @@ class Swarm:
             if self._agreement:
                 await stack.enter_async_context(self._agreement)
             await stack.enter_async_context(self._credit)
+            await stack.enter_async_context(self._telling)
             self._stack = stack.pop_all()
         self._announcing.start()
         self._exchanging.start()
@@ -151,6 +157,7 @@ class Swarm:
     def freeze(self) -> None:
         """This PC may not use the network from now on."""
         self._frozen = self.hosting.frozen = True
+        self._telling.allow(False)
 
     async def withdraw(self) -> None:
         """Tell all that this PC is gone.
@@ -165,6 +172,7 @@ class Swarm:
         """It may use the network, again if it might not."""
         if self._frozen:
             self._frozen = self.hosting.frozen = False
+            self._telling.allow(True)
             self.look()
 
     # what the run tells
@@ -268,7 +276,13 @@ class Swarm:
         recurring = *carried_out, self._sharing, self._renewing, self._credit.signing
         agreeing = self._agreement.notes() if self._agreement else []
         waiting = self._manifests.notes if self._manifests else []
-        return [*self.directory.notes, *waiting, *(note for one in recurring for note in one.notes), *agreeing]
+        return [
+            *self.directory.notes,
+            *self._telling.notes,
+            *waiting,
+            *(note for one in recurring for note in one.notes),
+            *agreeing,
+        ]
 
     async def collect(self, known: Mapping[bytes, set[int]]) -> list[str]:
         """Ask all peers of the run for the credit that they show. See `CreditExchange.collect`."""
@@ -276,6 +290,11 @@ class Swarm:
         return await self._credit.collect(sorted(others - {self._node.peer}), known)
 
     # inside
+
+    def _figures(self) -> Figures:
+        compute = self._compute
+        progress, report = compute.progress, compute.figures.report
+        return Figures(progress.samples, report.samples_per_s, len(compute.hosted.experts), progress.loss)
 
     async def _announce(self) -> None:
         """What is not hosted any more, such as all experts while the user is back, is withdrawn at once."""

@@ -3129,6 +3129,22 @@
       <translation>Die App beendet sich.</translation>
     </message>
     <message>
+      <source>backbone.bad_address</source>
+      <translation>{address} ist keine Adresse mit Port, wie 0.0.0.0:1883.</translation>
+    </message>
+    <message>
+      <source>backbone.bad_broker</source>
+      <translation>{broker} ist keine Adresse eines Brokers; schreibe mqtt://NAME:PORT, oder mqtts://NAME:PORT mit TLS.</translation>
+    </message>
+    <message>
+      <source>backbone.certificate</source>
+      <translation>Ein Broker mit mqtts braucht --certificate und --key; einer mit mqtt nimmt beides nicht.</translation>
+    </message>
+    <message>
+      <source>backbone.no_broker</source>
+      <translation>--broker-listen, --mosquitto, --certificate und --key gelten für einen Broker: Nenne seine Adresse mit --broker.</translation>
+    </message>
+    <message>
       <source>battery.gone</source>
       <translation>Eben lief dieser PC noch auf Akku.</translation>
     </message>
@@ -3171,6 +3187,10 @@
     <message>
       <source>battery.wants_below</source>
       <translation>Hält im Akkubetrieb unter {limit:percent} an</translation>
+    </message>
+    <message>
+      <source>board.fails</source>
+      <translation>{times:count}-mal hintereinander konnte die Tafel nicht zusammengerechnet werden ({error}). Keine Gutschrift geht verloren; bitte melde es.</translation>
     </message>
     <message>
       <source>bus.bad_address</source>
@@ -3842,6 +3862,22 @@
     <message>
       <source>disk.unreadable</source>
       <translation>Der freie Platz in {folder} ist nicht lesbar: {why}.</translation>
+    </message>
+    <message>
+      <source>doctor.broker</source>
+      <translation>Broker</translation>
+    </message>
+    <message>
+      <source>doctor.broker_remedy</source>
+      <translation>Mitteilungen des Veranstalters und die Rangliste kommen, sobald einer antwortet. Dieser PC versucht es alle paar Sekunden; zum Trainieren braucht er keinen.</translation>
+    </message>
+    <message>
+      <source>doctor.brokers</source>
+      <translation>mit {connected:count} von {all:count} verbunden</translation>
+    </message>
+    <message>
+      <source>doctor.brokers_none</source>
+      <translation>die Läufe hier nennen keinen: Es gibt keine Mitteilungen von Veranstaltern und keine Rangliste</translation>
     </message>
     <message>
       <source>doctor.clock</source>
@@ -4561,6 +4597,10 @@
     <message>
       <source>manifest.allowed_bootstrap</source>
       <translation>Peers, wie `hearth address` sie ausgibt: PEER@ADRESSE</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_brokers</source>
+      <translation>Adressen von Brokern: mqtt://NAME:PORT, oder mqtts://NAME:PORT mit TLS</translation>
     </message>
     <message>
       <source>manifest.allowed_list</source>
@@ -5410,6 +5450,10 @@
       <translation>{run} ist der einzige Lauf dieses PCs. Nimm erst an einem anderen teil.</translation>
     </message>
     <message>
+      <source>run.organiser_says</source>
+      <translation>Der Veranstalter schrieb am {time:date}: {text}</translation>
+    </message>
+    <message>
       <source>run.other_manifest</source>
       <translation>Im Ordner des Laufs {run} liegt das Manifest eines anderen, {found}. An ihm wird erst wieder gearbeitet, wenn er mit seinem eigenen Manifest erneut aufgenommen wird.</translation>
     </message>
@@ -5647,6 +5691,42 @@
     <message>
       <source>source.no_function</source>
       <translation>Dieses System hat keine Funktion {name}.</translation>
+    </message>
+    <message>
+      <source>telemetry.broker_fails</source>
+      <translation>Der Broker kann unter {address} nicht erreichbar sein: {why}</translation>
+    </message>
+    <message>
+      <source>telemetry.fails</source>
+      <translation>{times:count}-mal hintereinander konnte den Tafeln nicht mitgeteilt werden, was dieser PC tut ({error}). Das Training geht weiter; bitte melde es.</translation>
+    </message>
+    <message>
+      <source>telemetry.foreign</source>
+      <translation>Diese Nachricht gehört zu einem anderen Lauf, Teilnehmer, Broker oder Zeitpunkt.</translation>
+    </message>
+    <message>
+      <source>telemetry.forged</source>
+      <translation>Der Teilnehmer {peer} hat diese Nachricht nicht unterschrieben, oder sie wurde danach geändert.</translation>
+    </message>
+    <message>
+      <source>telemetry.names_none</source>
+      <translation>Der Lauf {run} nennt keinen Broker, über den eine Mitteilung verbreitet werden könnte: Trage einen unter `brokers` in sein Manifest ein und unterschreibe es neu.</translation>
+    </message>
+    <message>
+      <source>telemetry.no_broker</source>
+      <translation>Kein Broker dieses Laufs antwortet ({brokers}): Mitteilungen des Veranstalters und die Rangliste fehlen. Das Training geht weiter.</translation>
+    </message>
+    <message>
+      <source>telemetry.no_metrics</source>
+      <translation>Die Zahlen für Prometheus können unter {address} nicht angeboten werden: {why}</translation>
+    </message>
+    <message>
+      <source>telemetry.no_mosquitto</source>
+      <translation>Mosquitto ist hier nicht installiert. Installiere es (Debian und Ubuntu: apt install mosquitto), oder lass --mosquitto weg. Unter Windows wird es nicht unterstützt.</translation>
+    </message>
+    <message>
+      <source>telemetry.not_organiser</source>
+      <translation>Nur der Veranstalter von {run} kann allen etwas mitteilen: Dazu gehört der Schlüssel, der das Manifest unterschrieben hat.</translation>
     </message>
     <message>
       <source>telling.fails</source>

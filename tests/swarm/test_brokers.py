@@ -149,14 +149,16 @@ async def test_a_last_will_goes_nowhere_else(kind: str, tmp_path: Path) -> None:
 async def test_who_comes_back_is_there(kind: str, tmp_path: Path) -> None:
     world = World(kind, tmp_path)
     mine = world.topic(world.one, PRESENCE)
-    options = {"identifier": "the same", "will": aiomqtt.Will(mine, b"gone", qos=1, retain=True)}
-    async with world.server.running() as server, server.client(world.one, **options):
-        async with server.client(world.one, **options) as client:
-            await client.publish(mine, b"there", qos=1, retain=True)
-            async with server.client(world.board) as board:
-                await board.subscribe(f"hearth/1/{RUN}/in/#", qos=1)
-                message = await anext(aiter(board.messages))
-                assert message.payload == b"there" and message.retain
+    options: dict[str, Any] = {"identifier": "the same", "will": aiomqtt.Will(mine, b"gone", qos=1, retain=True)}
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(world.server.running())
+        await stack.enter_async_context(server.client(world.one, **options))
+        client = await stack.enter_async_context(server.client(world.one, **options))
+        await client.publish(mine, b"there", qos=1, retain=True)
+        board = await stack.enter_async_context(server.client(world.board))
+        await board.subscribe(f"hearth/1/{RUN}/in/#", qos=1)
+        message = await anext(aiter(board.messages))
+        assert message.payload == b"there" and message.retain
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -21,6 +21,7 @@ from core.logs import Ring
 from core.swarm.hosted import HostedExperts
 from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
+from core.worker.community import Community
 from core.worker.compute.questions import ANSWER_S
 from core.worker.peer import Listener, Peer
 from core.worker.run import Run
@@ -42,6 +43,9 @@ async def test_nothing_of_a_run_stays_at_the_node(tmp_path: Path) -> None:
                 list(node.on_banned),
             )
 
+        async def nobody(*_: object) -> list[str]:
+            return []
+
         before, book = registered(), CreditBook(Ledger(tmp_path), node.identity)
         for name in ("one", "two"):
             run = msgspec.structs.replace(digits, run=name)
@@ -52,7 +56,18 @@ async def test_nothing_of_a_run_stays_at_the_node(tmp_path: Path) -> None:
             room, roles = StateRoom(hosted, files), frozenset({"host", "train"})
             mirrors = Mirrors(node.shaper, frozenset(), lambda: False)
             swarm = Swarm(
-                node, here.dht, run, compute, files, room, roles, mirrors, named=lambda: True, on_lan=False, book=book
+                node,
+                here.dht,
+                run,
+                compute,
+                files,
+                room,
+                roles,
+                mirrors,
+                named=lambda: True,
+                on_lan=False,
+                book=book,
+                community=Community(tmp_path, node, node.identity, book, lambda: ("", ""), None, nobody),
             )
             async with swarm:
                 assert node.on_banned and registered() != before

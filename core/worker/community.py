@@ -1,0 +1,173 @@
+"""What a PC and the people of its runs tell each other: telemetry, boards, and on a backbone peer a broker."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.community import board
+from core.community.credit_book import CreditBook
+from core.community.telemetry import Telemetry
+from core.contracts.credit import BoardParams, BoardTotals, Published, SignedTotals
+from core.contracts.manifest import Manifest
+from core.contracts.telemetry import BOARD_S, Rights, Told
+from core.identity import Identity, PeerId, peer_text
+from core.net.addresses import parse_address
+from core.net.recurring import Recurring
+from core.net.rpc import RpcNode
+from core.store.data_folder import RUNS
+from core.swarm.telling import Figures, Telling
+from core.worker.places import BackboneOptions
+
+BROKER_FOLDER = "mosquitto"
+"""In the data folder."""
+COLLECT_S = 600.0
+"""Between two times that a backbone peer's board asks the peers themselves."""
+Collect = Callable[[str, Mapping[bytes, set[int]]], Awaitable[list[str]]]
+
+
+class Community:
+    """That of one PC, for all of its runs. Use as `async with`, inside the network's own."""
+
+    def __init__(
+        self,
+        folder: Path,
+        node: RpcNode,
+        identity: Identity,
+        book: CreditBook,
+        named: Callable[[], tuple[str, str]],
+        backbone: BackboneOptions | None,
+        collect: Collect,
+    ) -> None:
+        """
+        Args:
+            folder: the data folder.
+            node: this PC's connections.
+            identity: its key.
+            book: of credit.
+            named: name and team that the user wishes to be shown.
+            backbone: what a backbone peer does beside; None: this is none.
+            collect: asks the peers of a run, by its id, for what they show, beside what is known.
+
+        Raises:
+            SettingsError: the broker that was asked for is not there.
+        """
+        self._folder, self._node, self._identity, self._book, self._backbone = folder, node, identity, book, backbone
+        self._collect, self._collected_at = collect, time.monotonic()
+        self.telemetry = Telemetry(identity, named)
+        self.summed: BoardTotals | None = None
+        """What the board of this PC told last."""
+        self._rights: dict[str, Rights] = {}
+        self.runs: dict[str, Telling] = {}
+        self.broker = self._made_broker(backbone, backbone.broker) if backbone and backbone.broker else None
+        self._boarding = Recurring("board", self._board, lambda: BOARD_S)
+        self._stack = contextlib.AsyncExitStack()
+
+    def _made_broker(self, options: BackboneOptions, address: str) -> Any:
+        """Each takes some MB, of which others have no use."""
+        made = options.listen, frozenset({address}), self._rights
+        if options.mosquitto:
+            from core.community.mosquitto import Mosquitto
+
+            return Mosquitto(*made, self._folder / BROKER_FOLDER, options.tls)
+        from core.community.broker import EmbeddedBroker
+
+        return EmbeddedBroker(*made, options.tls)
+
+    async def __aenter__(self) -> "Community":
+        """Begin to serve.
+
+        Raises:
+            SettingsError: an address cannot be used.
+        """
+        async with contextlib.AsyncExitStack() as stack:
+            if self.broker is not None:
+                await stack.enter_async_context(self.broker)
+            stack.push_async_callback(self.telemetry.close)
+            if self._backbone is not None:
+                self._boarding.start()
+                stack.push_async_callback(self._boarding.stop)
+            self._stack = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._stack.aclose()
+
+    def telling(self, manifest: Manifest, figures: Callable[[], Figures]) -> Telling:
+        """Make a run's part; it is there until `leave`.
+
+        Args:
+            manifest: the run's.
+            figures: what there is to tell of it.
+        """
+        enrols = self.broker if self._backbone and self._backbone.mosquitto else None
+        made = Telling(
+            manifest,
+            self._folder / RUNS / manifest.run_id,
+            self._node,
+            self._identity,
+            self._book,
+            self.telemetry,
+            figures,
+            self._backbone is not None,
+            enrols,
+        )
+        self.runs[manifest.run_id], self._rights[manifest.run_id] = made, made.rights
+        self._changed()
+        return made
+
+    def leave(self, run_id: str) -> None:
+        """It has left."""
+        del self.runs[run_id], self._rights[run_id]
+        self._changed()
+
+    def _changed(self) -> None:
+        if self.broker is not None:
+            self.broker.update()
+
+    # what people ask for
+
+    def told(self) -> Told:
+        """What this PC has heard."""
+        runs = [*self.runs.values()]
+        notices = [one.notice for one in runs if one.notice is not None]
+        return Told(self.telemetry.status(), notices, [leaders for one in runs for leaders in one.boards.values()])
+
+    # boards
+
+    async def board(self, manifests: Sequence[Manifest], asked: BoardParams) -> Published:
+        """See `NetworkPlace.board`."""
+        totals = await self._summed(manifests, asked.trust, await self._collected(manifests))
+        return await asyncio.to_thread(board.publish, totals, Path(asked.folder))
+
+    async def _collected(self, manifests: Sequence[Manifest]) -> list[str]:
+        """Have what peers show; what was refused, in words."""
+        refused: list[str] = []
+        for run in manifests:
+            refused += await self._collect(run.run_id, await self._book.known_weeks(run.run_id))
+        return refused
+
+    async def _summed(
+        self, manifests: Sequence[Manifest], trust: Sequence[str], refused: Sequence[str]
+    ) -> SignedTotals:
+        """The sums, of which those are told by telemetry whose board this is."""
+        named = [peer_text(PeerId(parse_address(one).peer)) for run in manifests for one in run.bootstrap]
+        totals = await board.totals(self._book, self._identity, manifests, sorted({*trust, *named}), refused)
+        for telling in self.runs.values():
+            if telling.is_board:
+                telling.publish(board.leaders(totals.totals, telling.run_id, self._book.today, *telling.online()))
+        self.summed = totals.totals
+        return totals
+
+    async def _board(self) -> None:
+        """As a backbone peer: what was told by telemetry, and now and then what peers show."""
+        assert self._backbone is not None
+        manifests, refused = [one.manifest for one in self.runs.values()], list[str]()
+        if time.monotonic() - self._collected_at >= COLLECT_S:
+            self._collected_at = time.monotonic()
+            refused = await self._collected(manifests)
+        totals = await self._summed(manifests, (), refused)
+        if self._backbone.board is not None:
+            await asyncio.to_thread(board.publish, totals, self._backbone.board)
