@@ -46,6 +46,9 @@ ACKNOWLEDGE_S = 10.0
 KEEP_ALIVE_S = 20
 NOT_KNOWN = (134, 135)
 """Answers of a broker that does not take this peer: a wrong password, and no right."""
+CANCEL_S = 0.2
+END_S = 5.0
+"""For a connection to end, which may be just being made."""
 LEAVE_S = 2.0
 """For saying that this peer is gone."""
 QUEUED = 20_000
@@ -124,7 +127,8 @@ class Telemetry:
         if self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
             await asyncio.to_thread(self._thread.join)
-            self._loop.close()
+            if not asyncio.all_tasks(self._loop):  # else the process ends with them
+                self._loop.close()
 
     def _all(self) -> list["_Connection"]:
         return [one for connections in self._runs.values() for one in connections]
@@ -159,6 +163,7 @@ class _Connection:
         self._minute, self._heard = 0, Counter[str]()
         """Messages of each peer in this minute."""
         self._task: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._stay(), name=f"broker {self.broker}")
@@ -168,14 +173,15 @@ class _Connection:
         self._more.set()
 
     async def end(self) -> None:
+        """Its task is not cancelled: the library loses sockets, and at times the wish, of who is while it connects."""
+        self._stop.set()
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await asyncio.wait([self._task], timeout=END_S)
 
     async def _stay(self) -> None:
         """Connect again and again."""
         wait, longest = AGAIN_S
-        while True:
+        while not self._stop.is_set():
             try:
                 async with self._client() as client:
                     wait = AGAIN_S[0]
@@ -186,7 +192,9 @@ class _Connection:
                 self.trouble = str(error)
             finally:
                 self.connected = False
-            await asyncio.sleep(wait * random.uniform(0.5, 1.0))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait * random.uniform(0.5, 1.0)):
+                    await self._stop.wait()
             wait = min(longest, 2 * wait)
 
     def _failed(self, error: aiomqtt.MqttError) -> None:
@@ -232,16 +240,16 @@ class _Connection:
             await client.subscribe("/".join((*TOP, self.run.id, way, "#")), qos=1, timeout=ACKNOWLEDGE_S)
         self.connected, self.trouble = True, ""
         log.info("Connected to the broker %s for %s.", self.broker, self.run.id)
-        sending = asyncio.create_task(self._send(client), name="telemetry out")
-        hearing = asyncio.create_task(self._hear(client), name="telemetry in")
-        try:
-            done, _ = await asyncio.wait([sending, hearing], return_when=asyncio.FIRST_COMPLETED)
-            for one in done:
-                one.result()
-        finally:
-            sending.cancel()
-            hearing.cancel()
-            await asyncio.gather(sending, hearing, return_exceptions=True)
+        work = self._send(client), self._hear(client), self._stop.wait()
+        tasks = [asyncio.ensure_future(one) for one in work]
+        done, rest = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        while rest:  # Python 3.11 may overlook being cancelled just when what it waits for comes
+            for task in rest:
+                task.cancel()
+            _, rest = await asyncio.wait(rest, timeout=CANCEL_S)
+        errors = [one.exception() for one in done]
+        if error := next(filter(None, errors), None):
+            raise error
 
     async def _send(self, client: aiomqtt.Client) -> None:
         while True:
