@@ -35,9 +35,9 @@ class Server:
     async def running(self) -> AsyncIterator["Server"]:
         listen, names = f"127.0.0.1:{self._port}", frozenset({self.address})
         if self._kind == "embedded":
-            self.broker = EmbeddedBroker(listen, names, self._runs)
+            self.broker = EmbeddedBroker(listen, names, None, self._runs)
         else:
-            self.broker = Mosquitto(listen, names, self._runs, self._folder)
+            self.broker = Mosquitto(listen, names, self._folder, None, self._runs)
         async with self.broker:
             yield self
 

@@ -36,14 +36,14 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
     """Use as `async with EmbeddedBroker(...)`."""
 
     def __init__(
-        self, listen: str, names: frozenset[str], runs: Mapping[str, Rights], tls: tuple[str, str] | None = None
+        self, listen: str, names: frozenset[str], tls: tuple[str, str] | None, runs: Mapping[str, Rights]
     ) -> None:
         """
         Args:
             listen: address and port.
             names: its addresses as in manifests: a password for another broker is none here.
-            runs: what it is there for; may change.
             tls: files of certificate and key, for `mqtts`.
+            runs: what it is there for; may change.
         """
         listener = ListenerConfig(bind=listen, max_connections=CONNECTIONS)
         if tls:
@@ -74,6 +74,9 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
 
     def update(self) -> None:
         """The runs have changed: they are looked at each time."""
+
+    def enrol(self, peer: bytes, password: str) -> None:
+        """Nothing is to be done: it checks signatures itself."""
 
     @property
     def connected(self) -> int:

@@ -43,17 +43,17 @@ class Mosquitto:
         self,
         listen: str,
         names: frozenset[str],
-        runs: Mapping[str, Rights],
         folder: Path,
-        tls: tuple[str, str] | None = None,
+        tls: tuple[str, str] | None,
+        runs: Mapping[str, Rights],
     ) -> None:
         """
         Args:
             listen: address and port.
             names: its addresses as in manifests.
-            runs: what it is there for; `update` is to be called after a change.
             folder: for its files.
             tls: files of certificate and key, for `mqtts`.
+            runs: what it is there for; `update` is to be called after a change.
 
         Raises:
             SettingsError: it is not installed.
@@ -86,6 +86,10 @@ class Mosquitto:
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+
+    @property
+    def connected(self) -> None:
+        """How many peers are connected, it does not tell."""
 
     def enrol(self, peer: bytes, password: str) -> None:
         """Have Mosquitto know a peer.

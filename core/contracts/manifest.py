@@ -18,6 +18,7 @@ from core.contracts.manifest_limits import ABOUT, impossible, impossible_beside
 from core.contracts.model import LINE, Model, Name, Pictures
 from core.contracts.notices import Notice, notice
 from core.contracts.signed import is_signed, opened
+from core.contracts.telemetry import Broker
 from core.contracts.trunk import Local, PeerText, Trunk
 
 log = logging.getLogger(__name__)
@@ -40,11 +41,6 @@ Source = Annotated[
     str, msgspec.Meta(pattern=r"^https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?(/[A-Za-z0-9._~-]{1,128}){0,16}/?\Z")
 ]
 """No user, no query: what is asked for there is always a file with a hash for a name."""
-Broker = Annotated[
-    str, msgspec.Meta(pattern=r"^mqtts?://([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}\Z", max_length=270)
-]
-"""A broker of MQTT (`core.contracts.telemetry`), with its port; `mqtts` is TLS."""
-
 MOST_BOOTSTRAP = 16
 
 
@@ -347,15 +343,6 @@ def _too_new(needs: object) -> Notice | None:
     if wanted <= [int(part) for part in have.split(".")[:3]]:
         return None
     return notice("manifest.too_new", needs=str(needs), have=have)
-
-
-def is_broker(address: str) -> bool:
-    """Whether this is the address of a broker, as manifests have them."""
-    try:
-        msgspec.convert(address, Broker)
-    except msgspec.ValidationError:
-        return False
-    return True
 
 
 def built_in_runs() -> list[str]:

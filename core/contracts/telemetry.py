@@ -46,6 +46,10 @@ LEADERS = 25
 FUTURE_S = 3600.0
 """How far another's clock may be ahead."""
 
+Broker = Annotated[
+    str, msgspec.Meta(pattern=r"^mqtts?://([a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}\Z", max_length=270)
+]
+"""Address of a broker, with its port; `mqtts` is TLS."""
 Moment = Annotated[float, msgspec.Meta(ge=0.0, le=1e11)]
 """Unix time."""
 Figure = Annotated[float, msgspec.Meta(ge=0.0, le=1e30)]
@@ -169,6 +173,15 @@ class Told(msgspec.Struct, frozen=True):
     notices: list[RunNotice]
     boards: list[Leaders]
     """The newest of each board that the runs name."""
+
+
+def is_broker(address: str) -> bool:
+    """Whether this is the address of a broker, as manifests have them."""
+    try:
+        msgspec.convert(address, Broker)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 # topics

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from core.community import payloads, signing
 from core.community.credit_book import CreditBook
@@ -65,13 +65,6 @@ class Figures(NamedTuple):
     loss: float | None
 
 
-class Enrols(Protocol):
-    """A broker that has to be told who may come."""
-
-    def enrol(self, peer: bytes, password: str) -> None:
-        """See `core.community.mosquitto.Mosquitto.enrol`."""
-
-
 def rights_of(manifest: Manifest) -> Rights:
     """Who may do what in a run: its boards are the peers that newcomers join through, and the organiser."""
     named = {peer_text(PeerId(parse_address(one).peer)) for one in manifest.bootstrap}
@@ -91,7 +84,7 @@ class Telling:
         telemetry: Telemetry,
         figures: Callable[[], Figures],
         board: bool,
-        broker: Enrols | None,
+        enrol: Callable[[bytes, str], None] | None,
     ) -> None:
         """
         Args:
@@ -103,10 +96,10 @@ class Telling:
             telemetry: connections to brokers.
             figures: what there is to tell.
             board: whether this peer listens to what others tell, if the manifest names it.
-            broker: this peer's, if it wants to be told of peers.
+            enrol: lets a peer with a password into the broker that this peer runs, if it runs one.
         """
         self.manifest, self._path, self._node, self._identity = manifest, folder / NOTICE_FILE, node, identity
-        self._book, self._telemetry, self._figures, self._broker = book, telemetry, figures, broker
+        self._book, self._telemetry, self._figures, self._let_in = book, telemetry, figures, enrol
         self.rights, self.run_id = rights_of(manifest), manifest.run_id
         self._me = peer_text(identity.peer)
         self.is_board = self._me in self.rights.boards
@@ -127,7 +120,7 @@ class Telling:
         self._entered = False
         self._tasks = set[asyncio.Task[None]]()
         self.tending = Recurring("telemetry", self._tend, lambda: LOOK_S)
-        if broker is not None:
+        if enrol is not None:
             node.register(of_run(ENROL, self.run_id), Enrol, self._on_enrol, cost=ENROL_COST)
 
     async def __aenter__(self) -> "Telling":
@@ -277,19 +270,19 @@ class Telling:
             peer, method = PeerId(parse_address(one).peer), of_run(ENROL, self.run_id)
             try:
                 if peer == self._identity.peer:
-                    self._let_in(peer, asked)
+                    self._admit(peer, asked)
                 else:
                     await self._node.call(peer, method, asked, Enrolled, deadline_s=ENROL_S)
             except HearthError as error:
                 log.debug("Peer %s did not enrol this one at %s: %s", one[:8], asked.broker, error)
 
     def _on_enrol(self, asked: Enrol, payload: object, context: Context) -> Enrolled:
-        self._let_in(context.peer, asked)
+        self._admit(context.peer, asked)
         return Enrolled()
 
-    def _let_in(self, peer: bytes, asked: Enrol) -> None:
-        if self._broker is not None:
-            self._broker.enrol(peer, asked.password)
+    def _admit(self, peer: bytes, asked: Enrol) -> None:
+        if self._let_in is not None:
+            self._let_in(peer, asked.password)
 
     # for people
 

@@ -5,7 +5,6 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from core.community import board
 from core.community.credit_book import CreditBook
@@ -21,8 +20,6 @@ from core.store.data_folder import RUNS
 from core.swarm.telling import Figures, Telling
 from core.worker.places import BackboneOptions
 
-BROKER_FOLDER = "mosquitto"
-"""In the data folder."""
 COLLECT_S = 600.0
 """Between two times that a backbone peer's board asks the peers themselves."""
 Collect = Callable[[str, Mapping[bytes, set[int]]], Awaitable[list[str]]]
@@ -52,7 +49,7 @@ class Community:
             collect: asks the peers of a run, by its id, for what they show, beside what is known.
 
         Raises:
-            SettingsError: the broker that was asked for is not there.
+            SettingsError: the broker that was asked for is not installed.
         """
         self._folder, self._node, self._identity, self._book, self._backbone = folder, node, identity, book, backbone
         self._collect, self._collected_at = collect, time.monotonic()
@@ -61,20 +58,9 @@ class Community:
         """What the board of this PC told last."""
         self._rights: dict[str, Rights] = {}
         self.runs: dict[str, Telling] = {}
-        self.broker = self._made_broker(backbone, backbone.broker) if backbone and backbone.broker else None
+        self.broker = backbone.broker(self._rights) if backbone and backbone.broker else None
         self._boarding = Recurring("board", self._board, lambda: BOARD_S)
         self._stack = contextlib.AsyncExitStack()
-
-    def _made_broker(self, options: BackboneOptions, address: str) -> Any:
-        """Each takes some MB, of which others have no use."""
-        made = options.listen, frozenset({address}), self._rights
-        if options.mosquitto:
-            from core.community.mosquitto import Mosquitto
-
-            return Mosquitto(*made, self._folder / BROKER_FOLDER, options.tls)
-        from core.community.broker import EmbeddedBroker
-
-        return EmbeddedBroker(*made, options.tls)
 
     async def __aenter__(self) -> "Community":
         """Begin to serve.
@@ -102,7 +88,6 @@ class Community:
             manifest: the run's.
             figures: what there is to tell of it.
         """
-        enrols = self.broker if self._backbone and self._backbone.mosquitto else None
         made = Telling(
             manifest,
             self._folder / RUNS / manifest.run_id,
@@ -112,7 +97,7 @@ class Community:
             self.telemetry,
             figures,
             self._backbone is not None,
-            enrols,
+            self.broker.enrol if self.broker else None,
         )
         self.runs[manifest.run_id], self._rights[manifest.run_id] = made, made.rights
         self._changed()

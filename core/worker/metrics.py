@@ -1,7 +1,6 @@
 """Figures of a backbone peer for Prometheus, at an address of their own."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -9,15 +8,13 @@ from prometheus_client.registry import Collector
 
 from core.contracts.errors import SettingsError
 from core.contracts.notices import notice
-
-if TYPE_CHECKING:
-    from core.worker.network import Network
+from core.worker.network import Network
 
 
 class Metrics(Collector):
     """Use as `with Metrics(...)`. What is read in the server's thread is only counted."""
 
-    def __init__(self, network: "Network", address: str) -> None:
+    def __init__(self, network: Network, address: str) -> None:
         """
         Args:
             network: whose figures they are.
@@ -57,8 +54,8 @@ class Metrics(Collector):
         for way, amount in zip(("received", "sent"), network.moved(), strict=True):
             moved.add_metric([way], amount)
         yield moved
-        if community.broker is not None and hasattr(community.broker, "connected"):
-            yield _gauge("hearth_broker_connections", "Peers at the embedded broker.", community.broker.connected)
+        if community.broker is not None and (connected := community.broker.connected) is not None:
+            yield _gauge("hearth_broker_connections", "Peers at the embedded broker.", connected)
         online = GaugeMetricFamily("hearth_run_peers", "Peers that say that they are there.", labels=["run"])
         speed = GaugeMetricFamily("hearth_run_samples_per_second", "That these say they train.", labels=["run"])
         for run_id, telling in [*community.runs.items()]:

@@ -142,9 +142,7 @@ class Network:
             await stack.enter_async_context(self.dht)
             await stack.enter_async_context(self.community)
             if self._options.backbone and self._options.backbone.metrics:
-                from core.worker.metrics import Metrics  # of which others have no use
-
-                stack.enter_context(Metrics(self, self._options.backbone.metrics))
+                stack.enter_context(self._options.backbone.metrics(self))
             self._stack = stack.pop_all()
         self.node.on_connected.append(self._meet)
         self._tending.start()

@@ -2,9 +2,10 @@
 network (`network`, `swarm`), of which this loads nothing."""
 
 from collections import Counter
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.contracts.credit import BoardParams, Published
 from core.contracts.manifest import Manifest
@@ -12,7 +13,7 @@ from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
 from core.contracts.notices import Notice
 from core.contracts.run_link import RunLink
-from core.contracts.telemetry import Told
+from core.contracts.telemetry import Rights, Told
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.experts.directory import HostState
 from core.experts.grid import Coords
@@ -22,19 +23,35 @@ from core.swarm.state_room import StateRoom
 from core.worker.compute.supervisor import ComputeSupervisor
 
 
+class BrokerPlace(Protocol):
+    """A broker that a backbone peer runs, while it is entered."""
+
+    @property
+    def connected(self) -> int | None:
+        """How many peers are; None: it does not tell."""
+
+    async def __aenter__(self) -> object: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    def enrol(self, peer: bytes, password: str) -> None:
+        """Have it know a peer that it has refused.
+
+        Raises:
+            CreditError: it has not proved its key.
+        """
+
+    def update(self) -> None:
+        """What it is there for has changed."""
+
+
 class BackboneOptions(NamedTuple):
     """What `hearth backbone` does beside being a peer that does not compute."""
 
-    broker: str | None = None
-    """The address of its broker, as in manifests; None: it has none."""
-    listen: str = ""
-    """Where that one listens."""
-    mosquitto: bool = False
-    """Whether it is Mosquitto, and not the embedded one."""
-    tls: tuple[str, str] | None = None
-    """Files of certificate and key."""
-    metrics: str | None = None
-    """Address and port of the figures for Prometheus."""
+    broker: Callable[[Mapping[str, Rights]], BrokerPlace] | None = None
+    """Makes its broker, of the runs that it is there for."""
+    metrics: Callable[[Any], AbstractContextManager[object]] | None = None
+    """Makes what serves the network's figures."""
     board: Path | None = None
     """Where its board writes a page."""
 

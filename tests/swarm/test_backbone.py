@@ -1,9 +1,8 @@
 """A run with a backbone peer, its broker and a board; killed and started again."""
 
+import functools
 import re
 import signal
-import sys
-import time
 import urllib.request
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import psutil
 import pytest
 
 from core.contracts import manifest as manifests
-from core.contracts.network_status import Finding, NetworkStatus
+from core.contracts.network_status import Finding
 from core.contracts.telemetry import Told
 from core.identity import Identity, peer_text
 from core.store.data_folder import data_folder
@@ -44,6 +43,10 @@ def told(running: RunningWorker) -> Told:
     return running.ask("telemetry", {}, Told)
 
 
+def connected(running: RunningWorker) -> bool:
+    return told(running).brokers[0].connected
+
+
 def metric(address: str, name: str) -> float:
     with urllib.request.urlopen(f"http://{address}/metrics", timeout=20) as answer:
         found = re.search(rf"^{name}(?:{{[^}}]*}})? (\S+)$", answer.read().decode(), re.MULTILINE)
@@ -69,7 +72,7 @@ def test_a_backbone_peer_tells_keeps_and_comes_back(kind: str, tmp_path: Path, m
     organiser = RunningWorker(tmp_path / "organiser", "--run", str(run), "--listen", HERE, "--role", "backbone")
     try:
         for one in (volunteer, organiser):
-            wait_until(lambda one=one: told(one).brokers[0].connected, "a connection to the broker")
+            wait_until(functools.partial(connected, one), "a connection to the broker")
         wait_until(lambda: metric(figures, "hearth_run_peers") == 2.0 + 1.0, "all of them at the board")
         wait_until(lambda: metric(figures, "hearth_run_samples_per_second") > 0, "the volunteer's progress")
         assert backbone.compute() is None
@@ -91,11 +94,11 @@ def test_a_backbone_peer_tells_keeps_and_comes_back(kind: str, tmp_path: Path, m
         for process in family:
             process.send_signal(signal.SIGKILL)
         psutil.wait_procs(family)
-        wait_until(lambda: not told(volunteer).brokers[0].connected, "the end of the broker")
+        wait_until(lambda: not connected(volunteer), "the end of the broker")
         assert any(one.good is False for one in volunteer.ask("doctor", {}, list[Finding]) if one.name == "broker")
         backbone.process.communicate()
         backbone = Backbone(tmp_path / "backbone", *arguments)
-        wait_until(lambda: told(volunteer).brokers[0].connected, "the connection, anew")
+        wait_until(functools.partial(connected, volunteer), "the connection, anew")
         wait_until(lambda: metric(figures, "hearth_run_samples_per_second") > 0, "the volunteer's progress, anew")
         late = RunningWorker(tmp_path / "late", "--run", str(run), "--listen", HERE, share=10)
         try:
