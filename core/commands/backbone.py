@@ -3,6 +3,7 @@
 import argparse
 import functools
 import re
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -18,6 +19,9 @@ from core.worker.metrics import Metrics
 from core.worker.network_options import parse_options
 from core.worker.places import BackboneOptions, BrokerPlace
 
+if sys.platform != "win32":
+    import resource
+
 SOCKET = re.compile(r"(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\]):\d{1,5}")
 MOSQUITTO = "mosquitto"
 """The folder of its files, in the data folder."""
@@ -32,8 +36,16 @@ def backbone(options: argparse.Namespace) -> int:
             raise SettingsError(notice("backbone.bad_address", address=address))
     metrics = functools.partial(Metrics, address=options.metrics) if options.metrics else None
     board = options.board.absolute() if options.board else None
+    _allow_connections()
     asked = BackboneOptions(_broker(options, folder), metrics, board)
     return run_worker(folder, options.run, network._replace(backbone=asked))
+
+
+def _allow_connections() -> None:
+    """As many files as the system lets this process have: each peer at the broker is one."""
+    if sys.platform != "win32":
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _broker(options: argparse.Namespace, folder: Path) -> Callable[[Mapping[str, Rights]], BrokerPlace] | None:

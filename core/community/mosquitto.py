@@ -195,6 +195,11 @@ class Mosquitto:
         return "\n".join(lines) + "\n"
 
 
+def password_line(peer: bytes, password: str) -> str:
+    """A line of the file of passwords."""
+    return f"{peer.hex()}:{_hashed(password)}\n"
+
+
 def _hashed(password: str) -> str:
     """In the form of `mosquitto_passwd`."""
     salt = os.urandom(12)

@@ -24,6 +24,7 @@ from tests.bench import (
     network,
     one_network,
     scaling,
+    telemetry,
     text,
     trunk,
     workers,
@@ -52,6 +53,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "moe": lambda o: moe.measure(o.quick, o.against, o.anchors, o.only),
     "network": lambda o: network.measure(o.quick, o.against, o.anchors),
     "scaling": lambda o: scaling.measure(o.quick),
+    "telemetry": lambda o: telemetry.measure(o.quick),
     "text": lambda o: text.measure(o.quick),
     "trunk": lambda o: trunk.measure(
         trunk.Options(
