@@ -190,7 +190,10 @@ def _add_credit(add: Callable[..., argparse.ArgumentParser]) -> None:
     verify = parts.add_parser("verify", help="check a certificate, or the sums of a board: its totals.json")
     verify.set_defaults(command="verify.verify")
     verify.add_argument("file", type=Path, metavar="FILE")
-    for part in (certificate, verify):
+    leaderboard = parts.add_parser("leaderboard", help="show who gave most, as the boards of this PC's runs tell")
+    leaderboard.set_defaults(command="credit.leaderboard")
+    leaderboard.add_argument("--json", action="store_true", help="the same as one JSON document")
+    for part in (certificate, verify, leaderboard):
         part.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
     about = "Ask the peers of all runs here what they were credited with, verify it, and write a page about it."
     board = add("board", "credit.board", about, "what was written, as one JSON document")
