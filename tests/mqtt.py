@@ -2,11 +2,18 @@
 
 import asyncio
 import contextlib
+import datetime
+import ipaddress
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import aiomqtt
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from core.community.broker import EmbeddedBroker
 from core.community.mosquitto import Mosquitto
@@ -17,27 +24,44 @@ from tests.store_servers import free_port
 KINDS = ["embedded", "mosquitto"]
 
 
+def certificate(folder: Path) -> tuple[str, str]:
+    """Files of a certificate of 127.0.0.1 that nobody but itself signs, and of its key."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "broker")])
+    here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    day = datetime.timedelta(days=1)
+    made = x509.CertificateBuilder(name, name, key.public_key(), 1, now - day, now + day)
+    made = made.add_extension(here, False).add_extension(x509.BasicConstraints(True, None), True)
+    folder.mkdir(exist_ok=True)
+    certificate, secret = folder / "certificate.pem", folder / "key.pem"
+    certificate.write_bytes(made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
+    secret.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return str(certificate), str(secret)
+
+
 class Server:
     """A broker on loopback that may be stopped and started again at the same port."""
 
-    def __init__(self, kind: str, runs: Mapping[str, Rights], folder: Path) -> None:
+    def __init__(self, kind: str, runs: Mapping[str, Rights], folder: Path, tls: tuple[str, str] | None = None) -> None:
         """
         Args:
             kind: one of `KINDS`.
             runs: what it is there for.
             folder: for Mosquitto's files.
+            tls: files of certificate and key.
         """
         self._kind, self._runs, self._folder, self._port = kind, runs, folder, free_port()
-        self.address = f"mqtt://127.0.0.1:{self._port}"
+        self._tls = tls
+        self.address = f"{'mqtts' if tls else 'mqtt'}://127.0.0.1:{self._port}"
         self.broker: EmbeddedBroker | Mosquitto | None = None
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator["Server"]:
         listen, names = f"127.0.0.1:{self._port}", frozenset({self.address})
         if self._kind == "embedded":
-            self.broker = EmbeddedBroker(listen, names, None, self._runs)
+            self.broker = EmbeddedBroker(listen, names, self._tls, self._runs)
         else:
-            self.broker = Mosquitto(listen, names, self._folder, None, self._runs)
+            self.broker = Mosquitto(listen, names, self._folder, self._tls, self._runs)
         async with self.broker:
             yield self
 

@@ -153,10 +153,12 @@ class Mosquitto:
         host, _, port = self._listen.rpartition(":")
         try:
             reader, writer = await asyncio.open_connection(LOOPBACK.get(host, host.strip("[]")), int(port))
-            writer.write(b"\xc0\0")
-            with contextlib.suppress(ConnectionError):
-                await reader.read()
-            writer.close()
+            try:
+                writer.write(b"\xc0\0" * 8)  # a beat before the greeting; to TLS, a record of no known kind
+                with contextlib.suppress(ConnectionError):
+                    await reader.read()
+            finally:
+                writer.close()
         except OSError:
             return False
         return True

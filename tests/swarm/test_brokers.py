@@ -26,7 +26,7 @@ from core.contracts.telemetry import (
     topic_notice,
 )
 from core.identity import Identity
-from tests.mqtt import KINDS, Server
+from tests.mqtt import KINDS, Server, certificate
 
 RUN = "a-run-12345678"
 PATIENCE_S = 60.0
@@ -42,11 +42,11 @@ async def until(condition: Callable[[], object], what: str) -> None:
 class World:
     """A broker, its board, the organiser and two volunteers."""
 
-    def __init__(self, kind: str, folder: Path) -> None:
+    def __init__(self, kind: str, folder: Path, tls: tuple[str, str] | None = None) -> None:
         self.board, self.organiser, self.one, self.other = (Identity.generate() for _ in range(4))
         rights = Rights(self.organiser.peer.hex(), frozenset({self.board.peer.hex()}))
         self.runs = {RUN: rights}
-        self.server = Server(kind, self.runs, folder / "mosquitto")
+        self.server = Server(kind, self.runs, folder / "mosquitto", tls)
 
     def topic(self, who: Identity, leaf: str = PROGRESS) -> str:
         return topic_in(RUN, who.peer.hex(), leaf)
@@ -225,3 +225,23 @@ async def test_a_broker_that_ends_and_comes_back_costs_a_gap(kind: str, tmp_path
             assert 2 not in samples(), "the newer one says all that it did"
             await volunteer.leave(RUN)
             await until(there(world.one, False), "its leaving")
+
+
+# paho leaves a socket whose certificate it refuses to the garbage collector.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("kind", KINDS)
+async def test_by_tls_a_broker_is_believed_whose_certificate_is(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tls = certificate(tmp_path / "right")
+    world = World(kind, tmp_path, tls)
+    heard: list[Heard] = []
+    async with world.server.running():
+        monkeypatch.setenv("SSL_CERT_FILE", certificate(tmp_path / "wrong")[0])
+        async with world.telemetry(world.one, []) as volunteer:
+            await until(lambda: "CERTIFICATE" in volunteer.status()[0].trouble, "what is wrong with the certificate")
+            assert not volunteer.status()[0].connected
+        monkeypatch.setenv("SSL_CERT_FILE", tls[0])
+        async with world.telemetry(world.board, heard), world.telemetry(world.one, []) as volunteer:
+            volunteer.tell(RUN, world.topic(world.one), world.progress(world.one, 7))
+            await until(lambda: any(isinstance(one, Progress) for one in heard), "the progress")
