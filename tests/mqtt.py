@@ -50,14 +50,14 @@ class Server:
             folder: for Mosquitto's files.
             tls: files of certificate and key.
         """
-        self._kind, self._runs, self._folder, self._port = kind, runs, folder, free_port()
+        self._kind, self._runs, self._folder, self.port = kind, runs, folder, free_port()
         self._tls = tls
-        self.address = f"{'mqtts' if tls else 'mqtt'}://127.0.0.1:{self._port}"
+        self.address = f"{'mqtts' if tls else 'mqtt'}://127.0.0.1:{self.port}"
         self.broker: EmbeddedBroker | Mosquitto | None = None
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator["Server"]:
-        listen, names = f"127.0.0.1:{self._port}", frozenset({self.address})
+        listen, names = f"127.0.0.1:{self.port}", frozenset({self.address})
         if self._kind == "embedded":
             self.broker = EmbeddedBroker(listen, names, self._tls, self._runs)
         else:
@@ -79,7 +79,7 @@ class Server:
         """
         texts = ["vanishing", will, "gone", user.peer.hex(), user.sign(login(self.address)).hex()]
         body = b"\0\4MQTT\4\xee\0\x14" + b"".join(len(text).to_bytes(2) + text.encode() for text in texts)
-        reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         writer.write(bytes([0x10, len(body) & 0x7F | 0x80, len(body) >> 7]) + body)
         await reader.read(4)
         writer.close()
@@ -97,7 +97,7 @@ class Server:
         self.enrol(self.address, password, user)
         options = {"username": user.peer.hex(), "password": password, "timeout": 5.0, **options}
         for _ in range(tries):
-            client = aiomqtt.Client("127.0.0.1", self._port, protocol=aiomqtt.ProtocolVersion.V311, **options)
+            client = aiomqtt.Client("127.0.0.1", self.port, protocol=aiomqtt.ProtocolVersion.V311, **options)
             with contextlib.suppress(aiomqtt.MqttError):
                 await client.__aenter__()
                 break

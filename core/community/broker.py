@@ -8,6 +8,8 @@ stays in memory; a packet may take 256 MB; who says nothing is waited for.
 import asyncio
 import contextlib
 import logging
+import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,7 +27,10 @@ from core.contracts.telemetry import MAX_PACKET, Rights, limit_of, login, may_re
 GREET_S = 10.0
 """For the first packet of a connection."""
 STOP_S = 5.0
-CONNECTIONS = 4096
+CONNECTIONS, OF_A_HOST = 4096, 256
+"""At once, of all and from one address; further ones are closed."""
+MESSAGES = 60
+"""That a peer publishes in a minute; further ones are dropped. Five runs at the greatest rate that boards take."""
 RETAINED = 64 << 20
 """Bytes of all that is retained; beyond that the oldest goes. A peer tells it again when it connects."""
 for _name in ("amqtt", "transitions"):
@@ -45,13 +50,16 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             tls: files of certificate and key, for `mqtts`.
             runs: what it is there for; may change.
         """
-        listener = ListenerConfig(bind=listen, max_connections=CONNECTIONS)
+        listener = ListenerConfig(bind=listen)
         if tls:
             listener.ssl, listener.certfile, listener.keyfile = True, *tls
         super().__init__(BrokerConfig(listeners={"default": listener}, plugins={}))
         self._listen, self._names, self._runs = listen, names, runs
         self._retained_bytes = 0
         self._writers: set[asyncio.StreamWriter] = set()
+        self._hosts = Counter[str]()
+        self._minute, self._published = 0, Counter[str]()
+        """How much each peer has published in this minute."""
 
     async def __aenter__(self) -> "EmbeddedBroker":
         """Listen.
@@ -88,6 +96,11 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
     async def stream_connected(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, listener_name: str
     ) -> None:
+        host = str((writer.get_extra_info("peername") or ("",))[0])
+        if self._hosts[host] >= OF_A_HOST or self._hosts.total() >= CONNECTIONS:
+            writer.close()
+            return
+        self._hosts[host] += 1
         self._writers.add(writer)
         try:
             await self._client_connected(listener_name, _Bounded(reader), StreamWriterAdapter(writer))
@@ -95,6 +108,7 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             pass  # which is everybody's right
         finally:
             self._writers.discard(writer)
+            self._hosts -= Counter([host])
             writer.close()
 
     async def _initialize_client_session(self, *arguments: Any) -> Any:
@@ -133,8 +147,13 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         return any(signed_by(peer, login(name), signature) for name in self._names)
 
     async def _topic_filtering(self, session: Session, topic: str, action: Action) -> bool:
-        may = may_write if action == Action.PUBLISH else may_read
-        return may(session.username or "", topic, self._runs)
+        user = session.username or ""
+        if action != Action.PUBLISH:
+            return may_read(user, topic, self._runs)
+        if (minute := int(time.monotonic() // 60)) != self._minute:
+            self._minute, self._published = minute, Counter()
+        self._published[user] += 1
+        return self._published[user] <= MESSAGES and may_write(user, topic, self._runs)
 
     async def _publish_retained_messages_for_subscription(
         self, subscription: tuple[str, int], session: Session

@@ -11,6 +11,7 @@ import aiomqtt
 import pytest
 
 from core.community import payloads
+from core.community.broker import MESSAGES, OF_A_HOST
 from core.community.mosquitto import Mosquitto
 from core.community.telemetry import Heard, Joined, Telemetry
 from core.contracts.errors import CreditError
@@ -191,6 +192,23 @@ async def test_what_is_too_large_is_not_taken_and_harms_nobody(kind: str, tmp_pa
         async with server.client(world.other) as client:
             await client.publish(of_other, b"small", qos=1)
         assert await received(board, of_other) == [of_other]
+
+
+async def test_the_embedded_broker_takes_no_flood(tmp_path: Path) -> None:
+    world = World("embedded", tmp_path)
+    async with world.server.running() as server, server.client(world.board) as board:
+        await board.subscribe(f"hearth/1/{RUN}/in/#", qos=1)
+        async with server.client(world.one) as one, server.client(world.other) as other:
+            for _ in range(3 * MESSAGES):
+                await one.publish(world.topic(world.one), b"again", qos=1)
+            await other.publish(world.topic(world.other), b"once", qos=1)
+            found = await received(board, world.topic(world.other))
+        assert MESSAGES < len(found) <= 2 * MESSAGES + 1, "a new minute may have begun meanwhile"
+        connections = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(OF_A_HOST)]
+        over, writer = connections[-1]
+        assert await over.read() == b"", "one too many from one address is closed"
+        for _, each in (*connections, (over, writer)):
+            each.close()
 
 
 @pytest.mark.parametrize("kind", KINDS)
