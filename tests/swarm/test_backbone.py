@@ -14,6 +14,7 @@ from core.contracts import manifest as manifests
 from core.contracts.network_status import Finding
 from core.contracts.telemetry import Told
 from core.identity import Identity, peer_text
+from core.store.checkpoint_files import BLOBS
 from core.store.data_folder import data_folder
 from tests.mqtt import KINDS
 from tests.store_servers import free_port
@@ -79,6 +80,9 @@ def test_a_backbone_peer_tells_keeps_and_comes_back(kind: str, tmp_path: Path, m
         memory = psutil.Process(backbone.process.pid).memory_info().rss / MB
         assert memory < MOST_MB, f"{memory:.0f} MB"
         print(f"{kind}: {memory:.0f} MB")
+
+        kept = tmp_path / "backbone" / "runs"
+        wait_until(lambda: [*kept.glob(f"*/{BLOBS}/*.safetensors")], "copies of the volunteer's checkpoints")
 
         # the organiser, and nobody else, speaks to all
         assert "Only the organiser" in hearth(volunteer.folder, "run", "notice", "digits", "--text", "I").stderr

@@ -245,6 +245,37 @@ async def test_a_broker_that_ends_and_comes_back_costs_a_gap(kind: str, tmp_path
             await until(there(world.one, False), "its leaving")
 
 
+async def test_of_two_brokers_one_is_enough(tmp_path: Path) -> None:
+    one, two = World("embedded", tmp_path), World("mosquitto", tmp_path)
+    two.board, two.one, two.runs = one.board, one.one, one.runs
+    two.server = Server("mosquitto", one.runs, tmp_path / "mosquitto")
+    brokers, heard = [one.server.address, two.server.address], list[Heard]()
+
+    def joined(who: Identity, reads: bool) -> Joined:
+        def hear(told: Heard, payload: bytes) -> None:
+            heard.append(told)
+
+        def enrol(address: str, password: str) -> None:
+            two.server.enrol(address, password, who)
+
+        return Joined(RUN, one.runs[RUN], brokers, reads, hear, enrol)
+
+    board, volunteer = Telemetry(one.board), Telemetry(one.one)
+    board.follow(joined(one.board, True))
+    volunteer.follow(joined(one.one, False))
+    try:
+        async with two.server.running():
+            async with one.server.running():
+                await until(lambda: all(each.connected for each in board.status() + volunteer.status()), "all lines")
+            await until(lambda: not volunteer.status()[0].connected, "the end of one")
+            heard.clear()
+            volunteer.tell(RUN, one.topic(one.one), one.progress(one.one, 5))
+            await until(lambda: [told for told in heard if isinstance(told, Progress)], "the progress by the other one")
+    finally:
+        await board.close()
+        await volunteer.close()
+
+
 # paho leaves a socket whose certificate it refuses to the garbage collector.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("kind", KINDS)
