@@ -22,6 +22,7 @@ from app.system.single_instance import PAGES, Instance  # noqa: E402
 from app.worker.supervisor import hearth, supervise  # noqa: E402
 from core.contracts.errors import AlreadyRunning, HearthError  # noqa: E402
 from core.contracts.notices import Notice, notice  # noqa: E402
+from core.contracts.run_link import is_link  # noqa: E402
 from core.store.data_folder import data_folder  # noqa: E402
 
 
@@ -31,12 +32,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data-dir", type=Path, default=None, help="folder of all of Hearth's data")
     parser.add_argument("--in-tray", action="store_true", help="do not open the window")
     parser.add_argument("--page", default="", choices=PAGES, help="show this page of the window")
+    parser.add_argument("link", nargs="?", default="", help="show the run of this link, and ask whether to join it")
     options = parser.parse_args(arguments)
+    if options.link and not is_link(options.link):
+        parser.error(f"{options.link!r} is no link to a run")
     try:
         folder = data_folder(options.data_dir)
         instance = Instance(folder)
         if not instance.acquire():
-            return _raise_first(instance, options.page)
+            return _raise_first(instance, options.page, options.link)
     except HearthError as error:
         _show_fault(error.notice)
         return error.exit_code
@@ -52,6 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
     desktop = Desktop(supervisor, instance, STARTED, options.in_tray)
     if options.page:
         desktop.actions.open_page.emit(options.page)
+    if options.link:
+        desktop.add_run(options.link)
     try:
         return app.exec()
     finally:
@@ -63,8 +69,8 @@ def main(arguments: list[str] | None = None) -> int:
                 subprocess.Popen(hearth(folder), start_new_session=True)
 
 
-def _raise_first(instance: Instance, page: str) -> int:
-    if instance.raise_first(page):
+def _raise_first(instance: Instance, page: str, link: str) -> int:
+    if instance.raise_first(page, link):
         print("Hearth is open already; its window has been brought to the front.")  # noqa: T201
         return 0
     _show_fault(notice("app.does_not_answer"))

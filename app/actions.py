@@ -23,6 +23,10 @@ class Actions(QObject):
     """Show "Why am I (not) running?"."""
     show_run = Signal(str)
     """Show the run with this id in the window."""
+    add_run = Signal(str)
+    """Show what a run is, named as the worker's `run_details` takes it, and ask whether to join it; "": ask which."""
+    invite = Signal(str)
+    """Show the link by which others join the run with this id."""
     change_settings = Signal(dict)
     """Names and new values of `core.contracts.settings.Settings`."""
     retry = Signal()

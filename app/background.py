@@ -41,14 +41,15 @@ class Saver(QObject):
 def _save(path: Path, content: str | QImage | Callable[[], bytes]) -> str:
     """How it went."""
     try:
-        write_whole(path, [_encoded(content)])
+        write_whole(path, [encoded(content)])
     except (OSError, ValueError) as error:  # ValueError: an archive before 1980, by a clock that is wrong
         reason = getattr(error, "strerror", None) or error
         return tr("{file} could not be written: {reason}.", file=path.name, reason=reason)
     return tr("Saved as {path}.", path=path)
 
 
-def _encoded(content: str | QImage | Callable[[], bytes]) -> bytes:
+def encoded(content: str | QImage | Callable[[], bytes]) -> bytes:
+    """What a file of it holds: a picture's is a PNG."""
     if isinstance(content, str):
         return content.encode("utf-8")
     if not isinstance(content, QImage):

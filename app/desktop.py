@@ -24,6 +24,9 @@ from app.pages.home.home_page import HomePage
 from app.pages.log_page import LogPage
 from app.pages.model.model_page import ModelPage
 from app.pages.network.network_page import NetworkPage
+from app.pages.runs.invite_sheet import InviteSheet
+from app.pages.runs.join_sheet import JoinSheet
+from app.pages.runs.runs_page import RunsPage
 from app.pages.settings.settings_page import SettingsPage
 from app.pages.trust_page import TrustPage
 from app.screensaver.idle_start import IdleStart
@@ -99,6 +102,8 @@ class Desktop(QObject):
         self._curve: list[CurvePoint] = []
         self._last: Status | None = None
         self.first_run: FirstRun | None = None
+        self._asked_run = ""
+        """That was asked for during the first run."""
         with theme().styled_together():
             self._build_window()
         self.tray = Tray(self.actions, self)
@@ -133,10 +138,12 @@ class Desktop(QObject):
     def _build_window(self) -> None:
         self.settings_page = SettingsPage(self.client, self.actions)
         self.log_page = LogPage(self.folder)
+        self.runs_page = RunsPage(self.client, self.actions)
         pages = [
             HomePage(self.actions, self.client),
             ModelPage(self.client),
             ContributionPage(self.client),
+            self.runs_page,
             NetworkPage(self.client, self.actions),
             ExpertsPage(self.client),
             self.settings_page,
@@ -145,6 +152,8 @@ class Desktop(QObject):
             TrustPage(self.client),
         ]
         self.window = MainWindow(pages, self.actions)
+        self.join_sheet = JoinSheet(self.window, self.window.ring, self.client)
+        self.invite_sheet = InviteSheet(self.window, self.window.ring, self.client)
         geometry = self.view.value("geometry")
         if isinstance(geometry, QByteArray):  # a spoilt file may hold anything
             self.window.restoreGeometry(geometry)
@@ -163,6 +172,8 @@ class Desktop(QObject):
         self.first_run = None
         self.window.uncover()
         self._settings_applied(self.settings_page.values)
+        if self._asked_run:
+            self.add_run(self._asked_run)
 
     def _wire(self, instance: Instance) -> None:
         client, actions, app = self.client, self.actions, QGuiApplication.instance()
@@ -174,6 +185,10 @@ class Desktop(QObject):
         self.settings_page.window_restart_asked.connect(self._restart_window)
         self.window.close_requested.connect(self._close_window)
         QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
+        actions.add_run.connect(self.add_run)
+        actions.invite.connect(self.invite_sheet.open_for)
+        for said in (self.runs_page.done, self.join_sheet.joined):
+            said.connect(lambda words: self.window.tell(words))
         client.connected.connect(self._connected)
         client.shown.connect(self._shown)
         client.status.connect(self._status)
@@ -194,6 +209,7 @@ class Desktop(QObject):
         self.notifier.lent.connect(self.tray.show_today)
         instance.raise_asked.connect(self.raise_window)
         instance.page_asked.connect(actions.open_page)
+        instance.link_asked.connect(self.add_run)
         instance.listen()
         assert isinstance(app, QApplication)
         app.commitDataRequest.connect(self._session_ends)
@@ -243,6 +259,18 @@ class Desktop(QObject):
         self.tray.show_state(status.state, told(status.reason), Pausable.of(status))
         reasons = [told(status.reason)] if status.state == "attention" else []
         self.notifier.trouble([*reasons, *map(told, status.attention)])
+
+    def add_run(self, source: str) -> None:
+        """Show a run and ask whether to join it; after the first run of Hearth, if that is not through yet.
+
+        Args:
+            source: see `Actions.add_run`.
+        """
+        if self.first_run is not None:
+            self._asked_run = source
+            return
+        self.actions.open_page.emit("runs")
+        self.join_sheet.open_for(source)
 
     def _drop_lost_work(self, step: int) -> None:
         """Compute may have gone on from an older checkpoint: what the curve shows after that is gone."""

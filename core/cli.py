@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
         "13 peer unreachable, 14 peer too late, 15 peer refused, 16 peer failed, 17 record, 18 data, 19 question, "
         "20 device, 21 run, 22 credit.",
     )
-    parser.set_defaults(command="running.app")
+    parser.set_defaults(command="running.app", link="")
     common = _Parser(add_help=False)
     common.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
     parser.add_argument("--data-dir", type=Path, default=None, help="folder of all of Hearth's data")
@@ -78,6 +78,8 @@ def _parser() -> argparse.ArgumentParser:
     screensaver = commands.add_parser("screensaver", help=about, add_help=False, prefix_chars="\0")
     screensaver.add_argument("words", nargs="*")  # desktops call theirs in ways of their own: it reads them itself
     screensaver.set_defaults(command="running.screensaver")
+    opening = add("open", "running.app", "Start the app and show the run of a link: it asks whether to join it.")
+    opening.add_argument("link", metavar="LINK", help="as `hearth run link` prints it")
     log = add("log", "report.log", "Show the worker's log.")
     log.add_argument("-n", dest="lines", type=int, default=50, help="how many lines (50)")
     log.add_argument("-f", "--follow", action="store_true", help="show new lines as they are written; Ctrl+C ends it")
@@ -145,12 +147,26 @@ def _add_backbone(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     about = "Show, join, leave, make, organise and export runs, and say how much of this PC's time each gets."
-    run = add("run", "runs.run", about, "the list as one JSON document")
+    run = add("run", "runs.run", about, "what is shown as one JSON document")
     run.description = (
         f"{about} Leaving a run keeps what was trained. If it was the run chosen in the settings, another one is "
         "chosen there; the only run cannot be left: join another one first."
     )
-    whats = ["list", "join", "leave", "weight", "show", "link", "new", "check", "sign", "notice", "export"]
+    whats = [
+        "list",
+        "status",
+        "join",
+        "leave",
+        "weight",
+        "show",
+        "link",
+        "new",
+        "check",
+        "sign",
+        "publish",
+        "notice",
+        "export",
+    ]
     run.add_argument("what", choices=whats)
     run.add_argument(
         "run",
@@ -161,10 +177,11 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     run.add_argument("--text", metavar="TEXT", help="for a notice: what the organiser tells all who have joined")
     run.add_argument("--yes", action="store_true", help="to join, or for a new one: without asking")
     out = (
-        "to export: the folder to write (the run's id); to sign: the file (NAME.signed.json); of a new one: its "
-        "manifest (NAME.toml)"
+        "to export: the folder to write (the run's id); to sign or publish: the file (NAME.signed.json); of a new one: "
+        "its manifest (NAME.toml)"
     )
     run.add_argument("--out", type=Path, metavar="PATH", help=out)
+    run.add_argument("--html", type=Path, metavar="FILE", help="of its status: write it as a page, too")
     run.add_argument("weight", nargs="?", type=_weight, help="how much it gets, beside the others' weights (1)")
     new = run.add_argument_group("a new run")
     kinds = ["text", "pictures", "vc-asgd"]

@@ -69,6 +69,12 @@ def places(desktop: Desktop) -> Iterator[str]:
     window.why.open_panel()
     yield "why"
     window.why.close_sheet()
+    desktop.add_run("")
+    yield "add-run"
+    desktop.add_run("text")
+    until(desktop.join_sheet.consent.isVisible, "what the run is")
+    yield "join"
+    desktop.join_sheet.close_sheet()
     first = FirstRun(desktop.folder, desktop.client)
     first.lend.load()
     window.cover(first)

@@ -9,7 +9,7 @@ from app.first_run.step import Step
 from app.formats import percent
 from app.language import told, tr, tr_setting
 from app.pages.settings.recovery_words import RecoveryWords
-from app.pages.settings.setting_row import LoginRow, Row, row_of
+from app.pages.settings.setting_row import Row, login_row, row_of
 from app.widgets.basics import Card, Facts, Label, Pair
 from app.widgets.boxes import STRETCH, add
 from core import consent
@@ -238,7 +238,7 @@ class AtLogin(Step):
             tr("Closing the window leaves Hearth in the tray, where the desktop has one; Quit ends it."),
         )
         card = Card(tr("When this PC starts"))
-        self.row = LoginRow(folder)
+        self.row = login_row(folder)
         self.row.divider.hide()
         self.row.leave_unmarked()
         card.body.addWidget(self.row)

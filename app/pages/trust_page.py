@@ -31,8 +31,8 @@ ASKING = mark("Shown as soon as the worker has told its ledger.")
 NOTHING = mark("Nothing has left this PC yet.")
 READING = mark("Reading the program's files.")
 ON_THE_LAN = mark(
-    "In your local network this PC also announces its id, its run and its port, unless “Find peers on this network” is "
-    "off. Nothing is sent to the makers of Hearth."
+    "In your local network this PC also announces its id, its port, and its runs with the keys of their organisers, "
+    "unless “Find peers on this network” is off. Nothing is sent to the makers of Hearth."
 )
 
 

@@ -3,6 +3,8 @@
 import hashlib
 import os
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -11,10 +13,13 @@ from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from core.contracts.errors import DataFolderError
 from core.contracts.notices import notice
+from core.contracts.run_link import MAX_LINK, is_link
 
 LOCK_FILE = "app.lock"
 DEADLINE_MS = 10_000
 """For an answer: on a busy machine a window takes seconds until it is there."""
+LINKS = "links"
+"""The socket that takes a link."""
 RETRY_S = 0.05
 ANSWER = b"1"
 PAGES = ("", "settings")
@@ -25,6 +30,8 @@ class Instance(QObject):
     """Holds the data folder's app lock as long as it lives; the system frees it if the app dies."""
 
     raise_asked = Signal()
+    link_asked = Signal(str)
+    """Besides, show the run of this link."""
     page_asked = Signal(str)
     """Besides, show this one of `PAGES`."""
 
@@ -52,22 +59,29 @@ class Instance(QObject):
     def listen(self) -> None:
         """Let later apps raise this one; without it they just end, so a failure is no fault."""
         for page in PAGES:
-            server = self._servers[page] = QLocalServer(self)
-            server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
-            name = socket_name(self.folder, page)
-            QLocalServer.removeServer(name)  # left by an app that was killed; the lock says it is gone
-            server.newConnection.connect(lambda page=page: self._greet(page))
-            server.listen(name)
+            self._serve(page, partial(self._greet, page))
+        self._serve(LINKS, self._hear)
 
-    def raise_first(self, page: str = "") -> bool:
-        """Ask the app that holds the folder to show its window, and one of `PAGES`; whether it answered in time.
+    def _serve(self, name: str, came: Callable[[], None]) -> None:
+        server = self._servers[name] = QLocalServer(self)
+        server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        address = socket_name(self.folder, name)
+        QLocalServer.removeServer(address)  # left by an app that was killed; the lock says it is gone
+        server.newConnection.connect(came)
+        server.listen(address)
+
+    def raise_first(self, page: str = "", link: str = "") -> bool:
+        """Ask the app that holds the folder to show its window, and one of `PAGES` or the run of a link; whether it
+        answered in time.
 
         An app that was started a moment ago does not listen yet: it is asked again until it does.
         """
         deadline = QDeadlineTimer(DEADLINE_MS)
         while not deadline.hasExpired():
             socket = QLocalSocket()
-            socket.connectToServer(socket_name(self.folder, page))
+            socket.connectToServer(socket_name(self.folder, LINKS if link else page))
+            if link and socket.waitForConnected(deadline.remainingTime()):
+                socket.write(link.encode() + b"\n")
             if socket.waitForConnected(deadline.remainingTime()) and socket.waitForReadyRead(deadline.remainingTime()):
                 return True
             time.sleep(RETRY_S)
@@ -82,12 +96,31 @@ class Instance(QObject):
         """To connect is to ask; nothing is read. The answer says that this app is alive: a frozen one's system connects
         too. Who asked closes the connection, as on Windows the answer would be lost with it."""
         while (socket := self._servers[page].nextPendingConnection()) is not None:
-            socket.disconnected.connect(socket.deleteLater)
-            socket.write(ANSWER)
-            socket.flush()
-            self.raise_asked.emit()
+            self._answer(socket)
             if page:
                 self.page_asked.emit(page)
+
+    def _hear(self) -> None:
+        """Of a link, one line is read, and no more than a link has."""
+        while (socket := self._servers[LINKS].nextPendingConnection()) is not None:
+            socket.setReadBufferSize(MAX_LINK + 1)
+            socket.readyRead.connect(partial(self._take, socket))
+            self._take(socket)  # it may have come already
+
+    def _take(self, socket: QLocalSocket) -> None:
+        if socket.canReadLine():
+            link = bytes(socket.readLine().data()).decode("utf-8", "replace").strip()
+            self._answer(socket)
+            if is_link(link):
+                self.link_asked.emit(link)
+        elif socket.bytesAvailable() > MAX_LINK:
+            socket.deleteLater()
+
+    def _answer(self, socket: QLocalSocket) -> None:
+        socket.disconnected.connect(socket.deleteLater)
+        socket.write(ANSWER)
+        socket.flush()
+        self.raise_asked.emit()
 
 
 def socket_name(folder: Path, page: str = "") -> str:

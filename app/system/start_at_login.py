@@ -48,13 +48,20 @@ def start_at_login(folder: Path, wish: bool | None = None) -> bool:
 
 def command(folder: Path) -> list[str]:
     """The program and its arguments, as they can be run from any folder."""
+    return [*program(), "--in-tray", *in_folder(folder)]
+
+
+def program() -> list[str]:
+    """How Hearth is run from any folder."""
     script = Path(sys.executable).with_name("hearth.exe" if sys.platform == "win32" else "hearth")
-    start = [sys.executable, "-m", "core"]
     if getattr(sys, "frozen", False):
-        start = [sys.executable]
-    elif script.exists():
-        start = [str(script)]
-    return [*start, "--in-tray", *([] if folder == data_path(None) else ["--data-dir", str(folder)])]
+        return [sys.executable]
+    return [str(script)] if script.exists() else [sys.executable, "-m", "core"]
+
+
+def in_folder(folder: Path) -> list[str]:
+    """The arguments that name a data folder, unless it is the usual one."""
+    return [] if folder == data_path(None) else ["--data-dir", str(folder)]
 
 
 def _xdg(arguments: list[str], wish: bool | None) -> bool:
@@ -65,7 +72,7 @@ def _xdg(arguments: list[str], wish: bool | None) -> bool:
             "Type": "Application",
             "Name": NAME,
             "Comment": "Shares this PC's idle time with the training of a large neural network",
-            "Exec": " ".join(_quoted(argument) for argument in arguments),
+            "Exec": " ".join(quoted(argument) for argument in arguments),
             "TryExec": arguments[0].replace("\\", "\\\\"),
             "Icon": "hearth",
             "Terminal": "false",
@@ -85,7 +92,7 @@ def _xdg(arguments: list[str], wish: bool | None) -> bool:
     return found.get("Hidden", "false") != "true" and found.get("X-GNOME-Autostart-enabled", "true") != "false"
 
 
-def _quoted(argument: str) -> str:
+def quoted(argument: str) -> str:
     """As the Desktop Entry Specification wants it: quoted for Exec, then escaped as any string value."""
     for sign in '\\"`$':
         argument = argument.replace(sign, "\\" + sign)

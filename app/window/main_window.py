@@ -3,7 +3,16 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QCloseEvent, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QShortcut,
+)
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app import formats
@@ -16,9 +25,11 @@ from app.tray.tray_icons import app_icon
 from app.widgets.basics import ElidedLabel, Label, Panel, set_tone
 from app.widgets.boxes import add, hbox, vbox
 from app.widgets.buttons import Button
+from app.window.dropped import run_in
 from app.window.focus_ring import FocusRing
 from app.window.page import Page
 from app.window.run_chooser import RunChooser
+from app.window.sheet import Sheet
 from app.window.sidebar import Sidebar
 from app.window.why_panel import WhyPanel
 from core.contracts.status import CurvePoint, State, Status
@@ -132,6 +143,7 @@ class MainWindow(QWidget):
         self.setWindowTitle("Hearth")
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
+        self.setAcceptDrops(True)
         self.resize(*DEFAULT)
         self.sidebar = Sidebar([(page.title, page.icon) for page in self.pages if page.listed])
         self._stack = QStackedWidget()
@@ -203,7 +215,8 @@ class MainWindow(QWidget):
 
     def open_page(self, name: str, by_keyboard: bool = False) -> None:
         """Show the page of this name; by keyboard, the focus goes to its button."""
-        self.why.close_sheet()
+        for sheet in self.findChildren(Sheet):
+            sheet.close_sheet()
         for number, page in enumerate(self.pages):
             if page.name == name:
                 self._show(number, by_keyboard)
@@ -291,7 +304,16 @@ class MainWindow(QWidget):
         self.sidebar.set_rail(self.width() < theme().px(RAIL_BELOW))
         self._row.activate()
         self._place_note()
-        self.why.lie_over()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if self._cover is None and run_in(event.mimeData()) is not None:
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Show what was dropped, and ask whether to join it."""
+        if (run := run_in(event.mimeData())) is not None:
+            event.acceptProposedAction()
+            self._actions.add_run.emit(run)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self.may_close:

@@ -1,6 +1,6 @@
 """A sheet over the window: a panel at the end of its lines over a scrim. It holds the focus and gives it back."""
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
@@ -27,6 +27,7 @@ class Sheet(QWidget):
         self._window, self._ring, self._width = window, ring, width
         self._before: QWidget | None = None
         self.panel = _Panel(self)
+        window.installEventFilter(self)
         self.hide()
 
     def open(self, first: QWidget) -> None:
@@ -58,6 +59,11 @@ class Sheet(QWidget):
         left = 0 if self.layoutDirection() is Qt.LayoutDirection.RightToLeft else self.width() - width
         self.panel.setGeometry(left, 0, width, self.height())
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize:
+            self.lie_over()
+        return False
+
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Round among the panel's own controls."""
         controls = self._controls()
@@ -76,7 +82,8 @@ class Sheet(QWidget):
         step: QWidget | None = self.nextInFocusChain()
         while step is not None and step is not self:
             usable = step.isVisible() and step.isEnabled() and bool(step.focusPolicy() & Qt.FocusPolicy.TabFocus)
-            if usable and self.panel.isAncestorOf(step):
+            # a number's inner line has a proxy, the number: it would keep the focus for ever
+            if usable and step.focusProxy() is None and self.panel.isAncestorOf(step):
                 found.append(step)
             step = step.nextInFocusChain()
         return found

@@ -17,7 +17,7 @@ from core.contracts.status import State
 
 WIDTH, RAIL_WIDTH = 212, 64
 CHIP_HEIGHT, REASON_LINES = 72, 3
-LEAST_HEIGHT = 28
+LEAST_HEIGHT = 26
 """Of a page's row, in a low window with large text."""
 COUNT_GAP = 12
 STATE_WORD: dict[State, str] = {

@@ -1,6 +1,7 @@
 """What the app asks of the worker, a method for each question: its parameters, and the type of the answer."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -8,11 +9,14 @@ import msgspec
 from app.worker.connection import Connection, Failed, note
 from core.contracts import control as wire
 from core.contracts import ledger
-from core.contracts.credit import Credit
-from core.contracts.network_status import Finding, NetworkParams, NetworkStatus
-from core.contracts.status import GridStatus, LogLine
+from core.contracts.credit import CertificateParams, Credit, Leaderboard
+from core.contracts.network_status import Finding, FoundRun, NetworkParams, NetworkStatus
+from core.contracts.run_details import RunDetails
+from core.contracts.status import GridStatus, LogLine, RunStatus
 from core.contracts.trunk_status import TrunkParams, TrunkStatus
 
+RUN_DEADLINE_S = 60.0
+"""For the manifest of a link, and for a run that is saved or begun."""
 PREDICT_DEADLINE_S = 35.0
 """A paused worker first has to start compute; after 30 s it tells by itself why no answer has come."""
 
@@ -67,11 +71,42 @@ class WorkerClient(Connection):
         """What the trainers of the run that is shown have agreed on."""
         self.request("trunk", TrunkParams(self._run), TrunkStatus, done, failed)
 
+    def run_details(self, run: str, done: Callable[[RunDetails], None], failed: Failed) -> int | None:
+        """What a run is; the id returned is for `stop`.
+
+        Args:
+            run: see `wire.RunParams`.
+        """
+        return self.request("run_details", wire.RunParams(run), RunDetails, done, failed, RUN_DEADLINE_S)
+
+    def found_runs(self, done: Callable[[list[FoundRun]], None], failed: Failed) -> None:
+        """Runs that others in the local network have joined."""
+        self.request("found_runs", None, list[FoundRun], done, failed)
+
+    def run_link(self, run_id: str, done: Callable[[wire.RunLinked], None], failed: Failed) -> None:
+        self.request("run_link", wire.RunParams(run_id), wire.RunLinked, done, failed)
+
+    def join_run(self, run: str, weight: int, done: Callable[[RunStatus], None], failed: Failed) -> None:
+        """Train one more run; `run` as of `run_details`."""
+        self.request("join_run", wire.JoinRunParams(run, weight), RunStatus, done, failed, RUN_DEADLINE_S)
+
+    def leave_run(self, run_id: str, done: Callable[[RunStatus], None], failed: Failed) -> None:
+        self.request("leave_run", wire.LeaveRunParams(run_id), RunStatus, done, failed, RUN_DEADLINE_S)
+
+    def weigh_run(self, run_id: str, weight: int, failed: Failed) -> None:
+        self.request("weight", wire.WeightParams(run_id, weight), failed=failed)
+
     def totals(self, done: Callable[[ledger.Totals], None], failed: Failed) -> None:
         self.request("totals", None, ledger.Totals, done, failed)
 
     def credit(self, done: Callable[[Credit], None], failed: Failed) -> None:
         self.request("credit", None, Credit, done, failed)
+
+    def leaderboard(self, done: Callable[[Leaderboard], None], failed: Failed) -> None:
+        self.request("leaderboard", None, Leaderboard, done, failed)
+
+    def certificate(self, path: Path, done: Callable[[Any], None], failed: Failed) -> None:
+        self.request("certificate", CertificateParams(str(path)), dict[str, str], done, failed)
 
     def series(self, asked: ledger.SeriesParams, done: Callable[[ledger.Series], None], failed: Failed) -> None:
         self.request("series", asked, ledger.Series, done, failed)

@@ -32,6 +32,8 @@ def named_run(options: argparse.Namespace) -> str:
         SettingsError: none was named.
     """
     if not options.run:
-        example = {"check": "mine.toml", "sign": "mine.toml", "link": "mine"}.get(options.what, "text")
+        example = {"check": "mine.toml", "sign": "mine.toml", "publish": "mine.toml", "link": "mine"}.get(
+            options.what, "text"
+        )
         raise SettingsError(f"Which run? For example: hearth run {options.what} {example}")
     return str(options.run)

@@ -3,26 +3,29 @@
 import argparse
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 from rich.console import RenderableType
 
 from core.commands import common, tables
+from core.community.board_page import REASONS
 from core.community.credit_history import credit as credit_of
 from core.community.reading import read_only
 from core.community.rules import rules_of
 from core.contracts import manifest as manifests
-from core.contracts.credit import DAY_S, BoardParams, CertificateParams, Credit, Exchanged, Published
+from core.contracts.credit import DAY_S, BoardParams, CertificateParams, Credit, Exchanged, Published, Ranking
 from core.contracts.errors import ManifestError, NotRunning
-from core.contracts.telemetry import Leader, Told
+from core.contracts.telemetry import Told
 from core.contracts.words import counted, operations
 from core.control.client import ControlClient
 from core.logs import printable
 from core.store.data_folder import RUNS, data_path
 
 CERTIFICATE = "hearth-certificate.json"
+SMALL = 8
+"""Peers: with fewer, what nobody trusted has audited hardly ever counts."""
 BOARD_S = 300.0
 """The longest wait until all peers have been asked."""
 
@@ -62,22 +65,24 @@ def leaderboard(options: argparse.Namespace) -> None:
             f"{counted(one.online, 'peer is', 'peers are')} there, {one.samples_per_s:,.0f} samples/s; "
             f"{operations(one.verified)} verified, {operations(one.pending)} pending, of {counted(one.peers, 'peer')}."
         )
-        for name, ranking in (("Today (UTC)", one.day), ("7 days", one.week), ("Ever", one.ever)):
-            if ranking:
+        times = ("Today (UTC)", one.ranked.today), ("7 days", one.ranked.week), ("Ever", one.ranked.ever)
+        for name, ranking in times:
+            if ranking.best:
                 tables.show(_ranked(name, ranking))
     if not told.boards:
         missing = "None of its boards has told anything yet" if told.brokers else "No run here names a broker"
         print(f"{missing}: there is no leaderboard.")
 
 
-def _ranked(name: str, ranking: Sequence[Leader]) -> RenderableType:
+def _ranked(name: str, ranking: Ranking) -> RenderableType:
     shown = tables.table()
-    for head in (name, "Peer", "Team"):
+    for head in (name, "Name", "Team"):
         shown.add_column(head)
     shown.add_column("Verified", justify="right")
-    for place, one in enumerate(ranking, 1):
-        who = printable(one.name) or one.peer[:8]
-        shown.add_row(str(place), who, printable(one.team), operations(one.verified))
+    for one in ranking.best:
+        shown.add_row(str(one.place), printable(one.name), printable(one.team), operations(one.verified))
+    if ranking.others:
+        shown.add_row("", counted(ranking.others, "other"), "", operations(ranking.others_verified))
     return shown
 
 
@@ -95,11 +100,30 @@ def board(options: argparse.Namespace) -> None:
                 f"{folder}: {counted(done.peers, 'peer')}, {counted(done.sheets, 'signed sheet')}; "
                 f"{operations(done.verified)} verified, {operations(done.pending)} pending."
             )
-            for one in done.refused:
-                print(f"Refused: {one}")
+            for line in _hints(done):
+                print(line)
         if options.every is None:
             return
         time.sleep(options.every)
+
+
+def _hints(done: Published) -> Iterator[str]:
+    """What was refused, why the rest is pending, and what to do about that where the swarm is small."""
+    for one in done.refused:
+        yield f"Refused: {one}"
+    for reason, amount in sorted(done.reasons.items(), key=lambda one: -one[1]):
+        if amount:
+            yield f"Pending, {operations(amount)}: {REASONS.get(reason, reason)}."
+    if not done.sheets:
+        yield (
+            "No peer has shown any credit yet. There is some a few minutes after one PC has trained with experts that "
+            "another one hosts (hearth peers, hearth credit)."
+        )
+    elif done.peers < SMALL and done.pending > done.verified:
+        yield (
+            "In a swarm of few PCs little counts by itself. This board believes the PC that it runs on, peers in the "
+            "manifest's bootstrap, and those that you name: --trust PEER. One of them must train."
+        )
 
 
 def _credit(folder: Path) -> Credit:

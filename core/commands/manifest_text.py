@@ -56,6 +56,8 @@ class Cut(NamedTuple):
     shards: int
     rows: int
     """Of a pass over what is trained on: bytes of text, or pictures."""
+    size: int
+    """Bytes of all shards."""
     about: str
     """What they are, in a sentence."""
     pictures: Pictures | None = None
@@ -67,7 +69,7 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
     Args:
         name: of the run.
         title: as people read it.
-        licence: of the data, and so of what is trained on them; "": it is not said.
+        licence: of the data, and so of what is trained on them; "": it is not said, and stands there as unknown.
         cut: the data.
         proposal: model and rules.
     """
@@ -80,6 +82,7 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
     ]
     lines += [
         _line("data", cut.kind, ""),
+        _line("data_bytes", cut.size, "of all shards: what those are told who are asked to join"),
         "# Peers through which others join, as `hearth address` prints them.",
         "bootstrap = []",
         "# Brokers for notices and the leaderboard, such as mqtt://example.org:1883; see `hearth backbone`.",
@@ -91,8 +94,11 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
         lines += ["[pictures]", *_table(cut.pictures, OF_PICTURES), ""]
     lines += ["[model]", *_table(proposal.model)]
     lines += ["", "[training]", *_table(proposal.training)]
-    if licence:
-        lines += ["", "[licence]", _line("data", licence, ""), _line("model", licence, "that which is trained")]
+    known = licence or "unknown"
+    lines.append("")
+    if not licence:
+        lines.append("# Volunteers read this before they join: name the licences, such as CC-BY-4.0, before you sign.")
+    lines += ["[licence]", _line("data", known, ""), _line("model", known, "that which is trained")]
     lines += ["", f"# {TRUNKS[type(proposal.trunk)]}", "[trunk]"]
     lines += [_line("strategy", str(proposal.trunk.__struct_config__.tag), ""), *_table(proposal.trunk)]
     return "\n".join(lines) + "\n"

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from core.commands import common
+from core.commands import common, proposal
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
 from core.contracts.manifest import Manifest
@@ -13,7 +13,7 @@ from core.contracts.notices import Notice, notice
 from core.contracts.run_details import RunDetails
 from core.contracts.signed import CONTEXT, enveloped
 from core.contracts.succession import check_successor, of_organiser
-from core.contracts.words import counted, size
+from core.contracts.words import counted, size, traffic
 from core.identity import Identity, peer_text
 from core.store.data_folder import data_folder
 from core.store.settings_file import write_atomically
@@ -28,7 +28,7 @@ def check(options: argparse.Namespace) -> int:
     path = common.named_run(options)
     manifest, wrong = manifests.check(Path(path))
     if manifest is None:
-        return _refuse(path, wrong)
+        return refuse(path, wrong)
     print(f"{path} is right. {_signature(manifest)}")
     return 0
 
@@ -38,7 +38,24 @@ def sign(options: argparse.Namespace) -> int:
     path = Path(common.named_run(options))
     manifest, wrong = manifests.check(path)
     if manifest is None:
-        return _refuse(str(path), wrong)
+        return refuse(str(path), wrong)
+    out, signed = signed_form(manifest, path, options)
+    print(f"{out}: the run {signed.run_id}, revision {signed.revision}, signed by {signed.organiser}.")
+    return 0
+
+
+def signed_form(manifest: Manifest, path: Path, options: argparse.Namespace) -> tuple[Path, Manifest]:
+    """Sign a manifest with the key of the data folder and write it, unless it is there.
+
+    Args:
+        manifest: what the file says.
+        path: the file.
+        options: where to write, and the data folder.
+
+    Raises:
+        ManifestError: there is one of another run, or one that holds against it.
+        HearthError: it cannot be written, or the key cannot be used.
+    """
     identity = Identity.load_or_create(data_folder(options.data_dir))
     signed = of_organiser(manifest, peer_text(identity.peer))
     out: Path = options.out or path.with_name(path.name.removesuffix(SIGNED).removesuffix(path.suffix) + SIGNED)
@@ -49,8 +66,7 @@ def sign(options: argparse.Namespace) -> int:
             raise ManifestError(notice("manifest.not_replaced", path=str(out), why=error.notice)) from error
     content = signed.canonical
     write_atomically(out, enveloped(content, identity.sign(CONTEXT + content)))
-    print(f"{out}: the run {signed.run_id}, revision {signed.revision}, signed by {signed.organiser}.")
-    return 0
+    return out, signed
 
 
 def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
@@ -63,16 +79,22 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
     manifest = run.manifest
     yield f"{manifest.title} ({run.id}), revision {manifest.revision}"
     yield _signature(manifest)
+    if run.namesake:
+        yield f"Careful: this PC has joined another run of this title, {run.namesake}. This is not that one."
     yield from textwrap.wrap(manifest.description, WIDTH)
     licence = manifest.licence
-    parts = f", {size(run.data_bytes)} in {counted(run.shards, 'part')}" if run.shards else ""
-    yield f"Data      {manifest.data}{parts}; licence: {licence.data if licence else 'not stated'}"
+    parts = f" in {counted(run.shards, 'part')}" if run.shards else ""
+    data = (
+        f", {traffic(run.data_bytes)}{parts}" if run.data_bytes else ", of unknown size" if manifest.shard_list else ""
+    )
+    yield f"Data      {manifest.data}{data}; licence: {licence.data if licence else 'not stated'}"
     experts = f", {counted(run.experts, 'expert')}" if run.experts else ""
     yield (
         f"Learns    a model of the kind {manifest.model.kind}, {run.numbers:,} numbers{experts}; "
         f"licence: {licence.model if licence else 'not stated'}"
     )
     yield f"Needs     {_needs(manifest)}"
+    yield f"Takes     {_takes(run)}"
     if run.next_revision is not None:
         changed = ", ".join(run.changed)
         yield f"Next      revision {run.next_revision} when compute starts next, within an hour; changes {changed}"
@@ -92,13 +114,26 @@ def _needs(manifest: Manifest) -> str:
     return ", ".join(filter(None, told)) or "no minimum stated"
 
 
+def _takes(run: RunDetails) -> str:
+    """What it will cost, as `hearth run new` reckons it."""
+    costs, pcs = proposal.of_manifest(run.manifest, run.data_bytes, proposal.VOLUNTEERS), proposal.VOLUNTEERS
+    moved, disk = traffic(costs.sent_per_hour), traffic(costs.disk_bytes + run.data_bytes)
+    line = proposal.UPLOAD_BYTES_PER_S * 8 / 1e6
+    return (
+        f"about {size(costs.memory_bytes)} of memory, {disk} of the disk with all data, and in an hour of training up "
+        f"to {moved} sent and {moved} received (estimated, for one of {pcs} PCs with {proposal.FLOPS_PER_S / 1e9:.0f} "
+        f"GFLOP/s and lines of {line:.0f} Mbit/s; your settings set limits)"
+    )
+
+
 def _signature(manifest: Manifest) -> str:
     if manifest.organiser is None:
         return "Nobody has signed it."
     return f"Signed by {manifest.organiser}."
 
 
-def _refuse(path: str, wrong: list[Notice]) -> int:
+def refuse(path: str, wrong: list[Notice]) -> int:
+    """Say all that is wrong with a file; the exit code."""
     for one in wrong:
         print(f"{path}: {one}")
     return ManifestError.exit_code

@@ -26,7 +26,6 @@ from core.store.documents import find
 from core.store.shards import OWN
 from core.store.writing import write_whole
 
-VOLUNTEERS = 4
 MOST_VOLUNTEERS = 100_000
 SPARE_DISK = 256 << 20
 """Bytes that are left free."""
@@ -53,7 +52,7 @@ def new(options: argparse.Namespace) -> None:
         raise ManifestError(notice("manifest.exists", path=str(out)))
     title = _asked("Title", options.title or name.replace("-", " ").capitalize(), _titled, asks)
     licence = _asked("Licence of the data, such as CC BY 4.0", options.licence or "", _licence, asks)
-    volunteers = int(_asked("Volunteers", str(options.volunteers or VOLUNTEERS), _number, asks))
+    volunteers = int(_asked("Volunteers", str(options.volunteers or proposal.VOLUNTEERS), _number, asks))
     cut = _cut(place, data_folder(options.data_dir) / OWN, options.template)
     if cut.pictures:
         proposed = proposal.of_pictures(cut.rows, volunteers, experts=options.template != "vc-asgd")
@@ -67,12 +66,14 @@ def new(options: argparse.Namespace) -> None:
         raise DataFolderError(notice("data.not_written", path=str(out), why=str(error.strerror))) from error
     print(cut.about)
     _show(manifest, proposed, cut, volunteers)
+    if not licence:
+        print(f"Nobody has said under which licence the data are: name it in {out}, under [licence], before you sign.")
     print(f"Wrote {out}, and {counted(cut.shards, 'shard')} into {data_folder(options.data_dir) / OWN}.")
     signed, where = out.with_suffix(".signed.json"), f" --data-dir {options.data_dir}" if options.data_dir else ""
-    print("Sign it, train it, and print the link for volunteers:")
+    print("Sign it, train it, and in another terminal print the link for volunteers:")
     print(f"    hearth run sign {out}{where}")
     print(f"    hearth worker --run {signed} --listen 0.0.0.0:4401{where}")
-    print(f"    hearth run link {name}{where}")
+    print(f"    hearth run publish {signed}{where}")
 
 
 def _cut(place: Path, own: Path, template: str | None) -> Cut:
@@ -84,12 +85,11 @@ def _cut(place: Path, own: Path, template: str | None) -> Cut:
         template: what kind of run it shall be; None: as the data are.
     """
     pictures = None if template == "text" else picture_files.find(place)
-    if pictures is None and template in ("pictures", "vc-asgd"):
-        raise DataError(notice("data.no_pictures", place=str(place), template=template))
-    files = [] if pictures else find([place])
+    files = [] if pictures else _texts(place, template)
     source = pictures.source if pictures else cutting.texts(files)
     found = cutting.survey(source)
-    _make_room(own, found.train_bytes + found.held_out_bytes)
+    total = found.train_bytes + found.held_out_bytes
+    _make_room(own, total)
     shards = cutting.write(source, found, own)
     duplicates = f"{counted(found.duplicates, 'duplicate')} left out"
     if pictures:
@@ -98,13 +98,32 @@ def _cut(place: Path, own: Path, template: str | None) -> Cut:
             f"{counted(found.documents, 'picture')} of {len(form.classes)} classes, {form.width} x {form.height}; "
             f"{found.held_out:,} held out, {duplicates}."
         )
-        return Cut("pictures", _listed(shards, own), len(shards), found.documents - found.held_out, about, form)
+        rows = found.documents - found.held_out
+        return Cut("pictures", _listed(shards, own), len(shards), rows, total, about, form)
     about = (
         f"{counted(found.documents, 'document')} of {counted(len(files), 'file')}, "
-        f"{traffic(found.train_bytes + found.held_out_bytes)}; {counted(found.held_out, 'document')} "
+        f"{traffic(total)}; {counted(found.held_out, 'document')} "
         f"({traffic(found.held_out_bytes)}) held out, {duplicates}."
     )
-    return Cut("text", _listed(shards, own), len(shards), found.train_bytes, about)
+    return Cut("text", _listed(shards, own), len(shards), found.train_bytes, total, about)
+
+
+def _texts(place: Path, template: str | None) -> list[Path]:
+    """Files of text, where there are no pictures of classes.
+
+    Raises:
+        DataError: there are none either, or pictures are wanted.
+    """
+    wanted = template in ("pictures", "vc-asgd")
+    try:
+        if not wanted:
+            return find([place])
+    except DataError:
+        if not picture_files.loose(place):
+            raise
+    if count := picture_files.loose(place):
+        raise DataError(notice("data.flat_pictures", place=str(place), count=count))
+    raise DataError(notice("data.no_pictures", place=str(place), template=str(template)))
 
 
 def _listed(written: list[Shard], own: Path) -> ShardList:

@@ -54,6 +54,8 @@ def find(place: Path) -> Found | None:
     if not files:
         return None
     used = sorted({number for number, _ in files})
+    if len(used) == 1:
+        raise DataError(notice("data.one_class", place=str(place), name=classes[used[0]]))
     if not 2 <= len(used) <= CLASSES:
         raise DataError(notice("data.classes", n=len(used), most=CLASSES))
     files = [(used.index(number), path) for number, path in files]
@@ -62,6 +64,11 @@ def find(place: Path) -> Found | None:
     side, channels = _form(files)
     pictures = Pictures(side[0], side[1], channels, tuple(classes[number][:64] for number in used))
     return _found(partial(_of_folders, files, pictures), pictures, len(files))
+
+
+def loose(place: Path) -> int:
+    """How many pictures lie in a folder itself, and so are of no class."""
+    return sum(path.suffix.lower() in ENDINGS and path.is_file() for path in place.iterdir()) if place.is_dir() else 0
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -3,8 +3,9 @@
 import math
 from typing import NamedTuple
 
+from core.contracts.data import samples_in
 from core.contracts.kinds import DATA, EXPERTS, MODELS, Ends
-from core.contracts.manifest import Training
+from core.contracts.manifest import Manifest, Training
 from core.contracts.manifest_limits import STATE_BYTES
 from core.contracts.model import Model
 from core.contracts.trunk import Diloco, Local, Trunk, VcAsgd
@@ -17,11 +18,15 @@ MOST_DAYS = 30
 """A model for which one pass over the data takes longer is too large."""
 PROCESS_BYTES = 700 << 20
 """Of a worker and its compute process without a model, after a minute of training."""
+COPIES = 3
+"""Of states on a disk: the newest, the one that takes its place, and copies for others."""
 EXPERTS_OF_A_PC = 8
 """Of all layers together: each volunteer's part of the grid."""
 ROWS_OF_AN_EXPERT = 50_000
 """In a pass over the data, at least: with fewer it learns nothing."""
 PICTURES_OF_AN_EXPERT = 500
+VOLUNTEERS = 4
+"""For whom it is reckoned if nobody says how many there are."""
 SEED = 1337
 
 
@@ -58,6 +63,13 @@ class Estimate(NamedTuple):
     days: float
     by_line: bool
     """Whether a home line takes longer than the processor."""
+    disk_bytes: int
+    """For the newest states of trunk and experts, and those that take their place; without data."""
+
+    @property
+    def sent_per_hour(self) -> float:
+        """Bytes that each sends in an hour of training, and as many that it receives."""
+        return self.sent_bytes / (self.days * HOURS) if self.days else 0.0
 
 
 def of_text(size: int, volunteers: int) -> Proposal:
@@ -178,8 +190,9 @@ def estimate(ends: Ends, proposal: Proposal, rows: int, volunteers: int) -> Esti
     expert = EXPERTS[model.expert] if model.expert else None
     trunk = STATE_BYTES * kind.numbers(model, ends)
     experts = math.ceil(model.layers * math.prod(model.grid) / volunteers) if expert else 0
+    states = trunk + experts * (STATE_BYTES * expert.numbers(model) if expert else 0)
     inputs = 4 * training.batch * kind.rows(model) * model.width
-    memory = PROCESS_BYTES + trunk + experts * (STATE_BYTES * expert.numbers(model) if expert else 0)
+    memory = PROCESS_BYTES + states
     memory += training.in_flight * inputs * (1 + model.layers * (2 + 2 * model.k))
     flops = 2 * kind.multiplications(model, ends)
     flops += 2 * model.layers * model.k * (expert.multiplications(model) if expert else 0)
@@ -189,4 +202,20 @@ def estimate(ends: Ends, proposal: Proposal, rows: int, volunteers: int) -> Esti
     if isinstance(proposal.trunk, VcAsgd):  # each result is the whole trunk
         sent += proposal.trunk.parts / volunteers * trunk / STATE_BYTES * 4
     computing, sending = mine * 4 * flops / FLOPS_PER_S, sent / UPLOAD_BYTES_PER_S
-    return Estimate(int(memory), int(sent), max(computing, sending) / 3600 / HOURS, sending > computing)
+    days = max(computing, sending) / 3600 / HOURS
+    return Estimate(int(memory), int(sent), days, sending > computing, COPIES * states)
+
+
+def of_manifest(manifest: Manifest, data_bytes: int, volunteers: int) -> Estimate:
+    """What a run takes of each volunteer, by its manifest.
+
+    Args:
+        manifest: the run's.
+        data_bytes: of all shards; 0: not known. What is taken in an hour hardly depends on it.
+        volunteers: PCs.
+    """
+    trunk, training = manifest.trunk, manifest.training
+    rows = samples_in(manifest, data_bytes) or training.decay_samples
+    if isinstance(trunk, VcAsgd):
+        rows = trunk.parts * trunk.batches * training.batch * MODELS[manifest.model.kind].rows(manifest.model)
+    return estimate(manifest.ends, Proposal(manifest.model, training, trunk), rows, volunteers)

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 from core import consent
-from core.contracts.errors import DataFolderError
+from core.contracts.errors import DataFolderError, SettingsError
+from core.contracts.notices import notice
+from core.contracts.run_link import is_link
 from core.store.data_folder import data_folder
 
 CONSENT = (
@@ -19,11 +21,13 @@ CONSENT = (
 
 def app(options: argparse.Namespace) -> int:
     if sys.platform == "linux" and not _has_display():
+        if options.link:
+            raise SettingsError("There is no display. Join the run without the app: hearth run join LINK")
         print("There is no display: the worker runs in this terminal. Ctrl+C saves and ends it.", file=sys.stderr)
         options.run = options.listen = options.role = None
         options.bootstrap, options.join = [], True
         return worker(options)
-    _run("app", options, ["--in-tray"] if options.in_tray else [])
+    _run("app", options, [*(["--in-tray"] if options.in_tray else []), *filter(None, [options.link])])
     return 0
 
 
@@ -61,6 +65,8 @@ def _has_display() -> bool:
 def worker(options: argparse.Namespace) -> int:
     from core.control.start import run_worker  # the app starts through this module as well, and needs none of these
 
+    if options.run and is_link(options.run):
+        raise SettingsError(notice("run.link_to_start"))
     network = screen = None
     if options.listen or options.bootstrap or options.role:
         from core.worker.network_options import parse_options

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from core.commands import common, manifests
+from core.commands import common, manifests, publish, run_status
 from core.contracts.control import JoinRunParams, LeaveRunParams, RunLinked, RunParams, WeightParams
 from core.contracts.errors import CheckpointError, ComputeError, NotRunning, SettingsError
 from core.contracts.export import Collected, CollectParams, ExportAnswer, Exported, ExportJob
@@ -40,6 +40,8 @@ def run(options: argparse.Namespace) -> int | None:
         "check": manifests.check,
         "sign": manifests.sign,
         "notice": _notice,
+        "publish": publish.publish,
+        "status": run_status.status,
         "show": _show,
         "link": _link,
         "export": _export,

@@ -10,6 +10,7 @@ import msgspec
 
 from core.commands.credit import flops_of
 from core.community import signing
+from core.community.certificate_picture import certificate_in, is_picture
 from core.community.rules import Record, records_of
 from core.contracts.credit import DAY_S, Certificate, SignedTotals
 from core.contracts.errors import UNREADABLE, CreditError
@@ -40,6 +41,8 @@ def verify(options: argparse.Namespace) -> None:
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     try:
         document = read_regular(path, MOST)
+        if is_picture(document):
+            document = certificate_in(document, MOST) or b""
         return msgspec.json.decode(document, type=dict[str, Any]), document
     except OSError as error:
         raise CreditError(notice("credit.file_unreadable", path=str(path), why=str(error.strerror))) from error

@@ -2,20 +2,18 @@
 
 import asyncio
 import time
-from collections import defaultdict
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import msgspec
 
 from core.community import signing
-from core.community.board_page import page
+from core.community.board_page import page, pending_by_reason
 from core.community.credit_book import CreditBook
 from core.community.rules import Share, records_of, rules_of, shares, sights_of
 from core.contracts.credit import (
     PAGE_FILE,
     TOTALS_FILE,
-    WEEK,
     BoardTotals,
     Bundle,
     Certificate,
@@ -28,7 +26,6 @@ from core.contracts.credit import (
 from core.contracts.errors import CreditError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
-from core.contracts.telemetry import LEADERS, Leader, Leaders
 from core.identity import Identity
 
 REFUSED = 20
@@ -50,64 +47,36 @@ async def totals(
     Raises:
         DataFolderError: the ledger cannot be read.
     """
+    shown = [(manifest, await book.bundles(manifest.run_id)) for manifest in manifests]
     believed = {board.peer, *map(bytes.fromhex, trusted)}
-    lines: list[Line] = []
-    peers: dict[str, Named] = {}
-    sheets = 0
-    for manifest in manifests:
-        shown = await book.bundles(manifest.run_id)
-        found, names, count = await asyncio.to_thread(_summed, manifest, shown, believed)  # of thousands, for seconds
-        lines, peers, sheets = lines + found, peers | names, sheets + count
-    runs = {manifest.run_id: manifest.title for manifest in manifests}
-    known = sorted(peer.hex() for peer in believed)
-    told = BoardTotals(
-        "hearth board 1", board.peer.hex(), time.time(), runs, known, lines, peers, sheets, [*refused][-REFUSED:]
-    )
-    return signing.sign_totals(board, told)
+    return await asyncio.to_thread(lambda: signing.sign_totals(board, _summed(shown, board.peer, believed, refused)))
 
 
 def _summed(
-    manifest: Manifest, shown: Sequence[SignedBundle], believed: Collection[bytes]
-) -> tuple[list[Line], dict[str, Named], int]:
-    """One run's lines, what its peers wish to be called, and how many sheets there are."""
-    bundles = [signing.decoded(one) for one in shown]
-    names = _names(bundles)
-    teams = {host: named.team for host, named in names.items() if named.team}
-    rules = rules_of(manifest)
-    records = [record for bundle in bundles for record in records_of(bundle)]
-    sights = [sight for bundle in bundles for sight in sights_of(bundle)]
-    worth = shares(records, sights, rules.work, believed, teams)
-    shown_as = {host.hex(): named for host, named in names.items() if named.name or named.team}
-    return _lines(worth, rules.flops), shown_as, sum(len(bundle.entries) for bundle in bundles)
-
-
-def leaders(totals: BoardTotals, run: str, today: int, online: int, samples_per_s: float) -> Leaders:
-    """What all are told of one run's sums.
-
-    Args:
-        totals: of all runs.
-        run: its id.
-        today: the day (UTC).
-        online: peers that are there.
-        samples_per_s: that these tell of.
-    """
-    lines = [line for line in totals.lines if line.run == run]
-
-    def ranking(days: int) -> tuple[Leader, ...]:
-        sums: dict[str, float] = defaultdict(float)
-        for line in lines:
-            if line.day > today - days and line.verified > 0.0:
-                sums[line.peer] += line.verified
-        named = (
-            (peer, totals.peers.get(peer, Named("", "")), amount)
-            for peer, amount in sorted(sums.items(), key=lambda one: (-one[1], one[0]))[:LEADERS]
-        )
-        return tuple(Leader(peer, names.name, names.team, amount) for peer, names, amount in named)
-
-    verified, pending = sum(line.verified for line in lines), sum(sum(line.pending.values()) for line in lines)
-    rankings = ranking(1), ranking(WEEK), ranking(today + 2)
-    peers, board = len({line.peer for line in lines}), bytes.fromhex(totals.board)
-    return Leaders(run, board, totals.time, peers, online, samples_per_s, verified, float(pending), *rankings)
+    shown: Sequence[tuple[Manifest, Sequence[SignedBundle]]],
+    board: bytes,
+    believed: Collection[bytes],
+    refused: Sequence[str],
+) -> BoardTotals:
+    lines: list[Line] = []
+    peers: dict[str, Named] = {}
+    sheets = 0
+    for manifest, signed in shown:
+        bundles = [*map(signing.decoded, signed)]
+        names = _names(bundles)
+        teams = {host: named.team for host, named in names.items() if named.team}
+        rules = rules_of(manifest)
+        records = [record for bundle in bundles for record in records_of(bundle)]
+        sights = [sight for bundle in bundles for sight in sights_of(bundle)]
+        worth = shares(records, sights, rules.work, believed, teams)
+        lines += _lines(worth, rules.flops)
+        peers |= {host.hex(): named for host, named in names.items() if named.name or named.team}
+        sheets += sum(len(bundle.entries) for bundle in bundles)
+    runs = {manifest.run_id: manifest.title for manifest, _ in shown}
+    known = sorted(peer.hex() for peer in believed)
+    return BoardTotals(
+        "hearth board 1", board.hex(), time.time(), runs, known, lines, peers, sheets, [*refused][-REFUSED:]
+    )
 
 
 def _names(bundles: Sequence[Bundle]) -> dict[bytes, Named]:
@@ -137,9 +106,9 @@ def publish(signed: SignedTotals, folder: Path) -> Published:
     totals = signed.totals
     write(folder / TOTALS_FILE, msgspec.json.format(msgspec.json.encode(signed)))
     write(folder / PAGE_FILE, page(totals).encode())
-    verified, pending = (line.verified for line in totals.lines), (sum(line.pending.values()) for line in totals.lines)
-    peers = {line.peer for line in totals.lines}
-    return Published(len(peers), sum(verified), sum(pending), totals.sheets, totals.refused)
+    verified, peers = sum(line.verified for line in totals.lines), {line.peer for line in totals.lines}
+    reasons = pending_by_reason(totals.lines)
+    return Published(len(peers), verified, sum(reasons.values()), totals.sheets, totals.refused, reasons)
 
 
 def write(path: Path, content: bytes) -> None:

@@ -162,6 +162,18 @@ class CreditBook:
     def _owe(self, key: Key) -> None:
         self._owed.setdefault(key.run, {})[Owed(key.peer, week_of(key.day))] = None
 
+    def known(self, run: str, peer: bytes) -> int:
+        """Rows that a peer has surely worked for a run in these weeks: this PC's audits confirmed them, or it saw the
+        trainer's samples accepted.
+
+        Args:
+            run: the run.
+            peer: whose work.
+        """
+        days = range(days_of(self.week - WEEKS)[0], self.today + 1)
+        audited = sum(self._counted(run, "got", peer, day).audited for day in days)
+        return audited + sum(self._counted(run, "saw", peer, day).work for day in days)
+
     # as a trainer
 
     def owed(self, run: str) -> list[tuple[bytes, SignedSheet]]:

@@ -19,11 +19,12 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from core.contracts.errors import CheckpointError, HearthError
-from core.contracts.export import Collected, ExportAnswer, Exported, ExportJob
+from core.contracts.export import Collected, Contributors, ExportAnswer, Exported, ExportJob
 from core.contracts.files import TRUNK
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
 from core.contracts.status import CurvePoint
+from core.contracts.words import counted, operations
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.grid import Grid, Uid
 from core.runtime.backend import ExpertBackend
@@ -36,6 +37,8 @@ from core.training.trainer import Trainer
 MOST_BYTES = 1 << 26
 """Of a job: 16 million experts are not exported by one PC."""
 LOADER = "model.py"
+MARKS = frozenset("\\`*_{}[]()<>#+-.!|&~:/@$")
+"""That mean something in Markdown."""
 FILES = {"model.safetensors", "held_out.safetensors", "manifest.json", "evaluation.json", "README.md", LOADER}
 """All that a folder holds. One with anything else in it is not replaced."""
 
@@ -88,7 +91,8 @@ async def export(collected: Collected, out: Path) -> Exported:
         name = ".".join(map(str, (uid.layer, *uid.coords)))
         weights |= {f"experts.{name}.{key}": value for key, value in backend.module.state_dict().items()}
     done = _told(collected, point)
-    await asyncio.to_thread(_write, out, manifest, weights, stream.held_out, done)
+    told = card(manifest, done, collected.contributors)
+    await asyncio.to_thread(_write, out, manifest, weights, stream.held_out, done, told)
     return done
 
 
@@ -97,7 +101,9 @@ def _check(out: Path) -> None:
         raise CheckpointError(notice("export.taken", folder=str(out)))
 
 
-def _write(out: Path, manifest: Manifest, weights: Mapping[str, Tensor], held_out: Part, done: Exported) -> None:
+def _write(
+    out: Path, manifest: Manifest, weights: Mapping[str, Tensor], held_out: Part, done: Exported, told: str
+) -> None:
     """Write a folder beside it, which takes its place when it is whole."""
     out.parent.mkdir(parents=True, exist_ok=True)
     partial = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
@@ -108,7 +114,7 @@ def _write(out: Path, manifest: Manifest, weights: Mapping[str, Tensor], held_ou
         (partial / "manifest.json").write_bytes(msgspec.json.format(msgspec.json.encode(manifest)))
         (partial / "evaluation.json").write_bytes(msgspec.json.format(msgspec.json.encode(done)))
         (partial / LOADER).write_bytes(files("resources").joinpath("export", LOADER).read_bytes())
-        (partial / "README.md").write_text(card(manifest, done), "utf8")
+        (partial / "README.md").write_text(told, "utf8")
         partial.chmod(0o755)  # it is there to be given away
         for path in partial.iterdir():
             path.chmod(0o644)
@@ -142,12 +148,13 @@ def _small(tensor: Tensor) -> Tensor:
     return tensor.to(torch.uint8) if whole and int(tensor.max()) < 256 and int(tensor.min()) >= 0 else tensor
 
 
-def card(manifest: Manifest, done: Exported) -> str:
+def card(manifest: Manifest, done: Exported, contributors: Contributors) -> str:
     """The model card, in Markdown.
 
     Args:
         manifest: the run's.
         done: what was exported.
+        contributors: to the run.
     """
     model, task = manifest.model, manifest.task
     experts = f"{model.layers} layers of {done.experts // model.layers} experts" if model.layers else "no experts"
@@ -166,7 +173,7 @@ def card(manifest: Manifest, done: Exported) -> str:
 | loss on data that were never trained on | {done.loss:.5f} nats |
 | right there | {done.accuracy:.2%} |
 | experts as they began: not trained yet, or nobody gave the state | {untrained:,} of {done.experts:,} |
-
+{_contributors(contributors)}
 `manifest.json` says what was trained, on which data and by which rules. `python model.py` repeats the evaluation in
 `evaluation.json` from `model.safetensors` and `held_out.safetensors`; it needs `torch` and `safetensors` only:
 
@@ -175,3 +182,27 @@ def card(manifest: Manifest, done: Exported) -> str:
 
 `model.py` says what goes in and what comes out.
 """
+
+
+def _contributors(of: Contributors) -> str:
+    """Those who computed for others, as their trainers have signed it."""
+    if not of.named and not of.others:
+        return ""
+    rows = [f"| {_plain(one.name)} | {_plain(one.team)} | {operations(one.verified)} |" for one in of.named]
+    if of.others:
+        rows.append(f"| {counted(of.others, 'other')}, who chose no name | | {operations(of.others_verified)} |")
+    return "\n".join(
+        (
+            "\n## Contributors\n",
+            "What each computed for others, signed and audited by those for whom it was done.\n",
+            "| | team | computed |",
+            "| --- | --- | --- |",
+            *rows,
+            "",
+        )
+    )
+
+
+def _plain(name: str) -> str:
+    """What a stranger calls himself, as nothing but text in Markdown."""
+    return "".join(f"&#{ord(letter)};" if letter in MARKS or not letter.isprintable() else letter for letter in name)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from core.compute.tally import Tally
-from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, ProtocolError, RemoteFault
+from core.contracts.errors import UNREADABLE, AllowanceSpent, CallTimeout, HearthError, ProtocolError, RemoteFault
 from core.contracts.expert_calls import MAX_BYTES, MAX_CALLS, Codec, Direction, ExpertReply, ExpertRequest, encoded_size
 from core.contracts.manifest import Training
 from core.contracts.remote_experts import ASK, ASKED, SUSPECT, ExpertCall, Suspect
@@ -29,7 +29,7 @@ ASKED_BYTES = 256 << 20
 """Payloads of requests under way."""
 NONSENSE = 2.0
 """Strikes for an answer of wrong types: its version may differ."""
-CALLS_REFUSED = {"not_hosted", "bad_shape", "bad_values", "stale"}
+CALLS_REFUSED = {"not_hosted", "bad_shape", "bad_values", "stale", AllowanceSpent.code}
 """What a peer says of a request of which it could answer no call (`core.runtime.task_pool.Problem`)."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode_reply = msgspec.msgpack.Decoder(ExpertReply).decode
@@ -173,7 +173,7 @@ class RemoteHost:
         except HearthError as error:
             if not _refuses_the_calls(error):
                 self.standing.failed(str(error))
-            elif direction != "backward":
+            elif direction != "backward" and not _is_spent(error):
                 self._miss(calls, failed[0].answered)
             return failed
 
@@ -250,6 +250,11 @@ def whole(payload: Payload) -> memoryview:
 def _refuses_the_calls(error: HearthError) -> bool:
     """Whether the peer is well, but hosts none of the experts or cannot use what they were sent."""
     return isinstance(error, RemoteFault) and error.fault in CALLS_REFUSED
+
+
+def _is_spent(error: HearthError) -> bool:
+    """Whether the peer hosts the experts, and answers this PC no more questions for now."""
+    return isinstance(error, RemoteFault) and error.fault == AllowanceSpent.code
 
 
 def _parts(calls: Sequence[Call], codec: Codec, tensors: int) -> Iterator[list[Call]]:

@@ -98,15 +98,15 @@ class Event(msgspec.Struct, frozen=True):
 # Parameters and results of the methods. A method not listed here takes no parameters and returns {}:
 #   status -> Status          subscribe -> Snapshot       pause_gpu, resume, quit -> {}
 # Those about the ledger (totals, series, sessions, yields) are found in `core.contracts.ledger`, those about peers
-# (network, doctor, dht_get, dht_stats) in `core.contracts.network_status`, those about credit (credit, board,
-# certificate) in `core.contracts.credit`.
+# (network, doctor, dht_get, dht_stats) in `core.contracts.network_status`, those about credit (credit,
+# leaderboard, board, certificate) in `core.contracts.credit`.
 
 
 class JoinRunParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`join_run` -> RunStatus: train one more run, from now on and at each start."""
 
     run: Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
-    """Its name, the absolute path of its manifest (.toml, .json), or a link. What a link leads to is what was shown by
+    """Its name, the absolute path of its manifest (.toml, .json), or a link. What that leads to is what was shown by
     `run_details` not long ago, if it was."""
     weight: Weight = 1
 
@@ -116,6 +116,12 @@ class RunParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     run: Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
     """As in `JoinRunParams`, or the id of one that was joined."""
+
+
+class RunReportParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`run_report` -> RunReport."""
+
+    run: RunName | None = None
 
 
 class RunLinked(msgspec.Struct, frozen=True):

@@ -271,6 +271,40 @@ class Published(msgspec.Struct, frozen=True):
     pending: float
     sheets: int
     refused: list[str]
+    reasons: dict[str, float] = {}
+    """FLOPs that are pending, by why (`Line.pending`)."""
+
+
+class Ranked(msgspec.Struct, frozen=True):
+    """A peer in a leaderboard."""
+
+    place: int
+    name: Shown
+    """Empty only of this PC."""
+    team: Shown
+    verified: float
+    """FLOPs."""
+    mine: bool = False
+
+
+class Ranking(msgspec.Struct, frozen=True):
+    """Of a time."""
+
+    best: list[Ranked]
+    """Those that wish to be shown by a name, the best first, and this PC wherever it stands."""
+    others: int
+    """Peers with verified work beside these."""
+    others_verified: float
+
+
+class Leaderboard(msgspec.Struct, frozen=True):
+    """`leaderboard` -> what peers were credited with in all runs here, as far as this PC has verified it."""
+
+    today: Ranking
+    """The day (UTC)."""
+    week: Ranking
+    """Seven days."""
+    ever: Ranking
 
 
 class CertificateParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from core.contracts.errors import UNREADABLE, DataError
-from core.contracts.manifest import Shard
+from core.contracts.manifest import Manifest, Shard
+from core.contracts.model import LABEL
 from core.contracts.notices import notice
 
 MOST_LISTED = 32_768
@@ -37,3 +38,13 @@ def decode(document: bytes) -> tuple[Shard, ...]:
         return msgspec.json.decode(document, type=Listed).shards
     except UNREADABLE as error:
         raise DataError(notice("data.bad_list", why=str(error))) from error
+
+
+def samples_in(manifest: Manifest, size: int) -> int:
+    """How many samples so much of a run's data holds: bytes of text, or pictures.
+
+    Args:
+        manifest: the run's.
+        size: bytes of shards.
+    """
+    return size // (LABEL + manifest.pictures.pixels if manifest.pictures else 1)

@@ -82,11 +82,12 @@ def _finite(text: str) -> float:
 
 
 def _of_toml(text: str, said: str) -> Notice:
-    found = _AT.search(said)
-    what = notice("manifest.syntax", what=_AT.sub("", said))
+    found, what = _AT.search(said), _AT.sub("", said)
     if found is None:
-        return what
-    return _at(Place(int(found[1]), int(found[2])) if found[1] else place_of(text, len(text)), what)
+        return notice("manifest.syntax", what=what)
+    if found[1]:
+        return _at(Place(int(found[1]), int(found[2])), notice("manifest.syntax", what=what))
+    return _at(place_of(text, len(text)), notice("manifest.cut_off", what=what))
 
 
 def _of_json(text: str, said: str) -> Notice:
@@ -94,6 +95,8 @@ def _of_json(text: str, said: str) -> Notice:
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
+        if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
+            return _at(place_of(text, len(text)), notice("manifest.cut_off", what=error.msg))
         return _at(Place(error.lineno, error.colno), notice("manifest.syntax", what=error.msg))
     except (RecursionError, ValueError):  # the latter for a number of thousands of digits
         pass

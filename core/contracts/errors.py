@@ -98,6 +98,10 @@ class RemoteFault(NetworkError, code="remote", exit_code=16):
         self.fault = fault
 
 
+class AllowanceSpent(NetworkError, code="spent"):
+    """A peer has asked the model as much as its work for the run allows for now."""
+
+
 class RecordError(NetworkError, code="record", exit_code=17):
     """A record of the DHT is malformed, forged, too large or of another time; `verdict` says which."""
 

@@ -5,9 +5,13 @@ from typing import Annotated
 import msgspec
 
 from core.contracts.control import RunName
+from core.contracts.credit import Shown
 from core.contracts.files import Natural
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice
+
+NAMED = 500
+"""Contributors by name in a model card."""
 
 
 class CollectParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -25,6 +29,26 @@ class CollectedPart(msgspec.Struct, frozen=True):
     samples: Natural
 
 
+class Contributor(msgspec.Struct, frozen=True):
+    """A peer that computed for others, and has a name for it to be known by."""
+
+    name: Shown
+    team: Shown
+    verified: float
+    """FLOPs."""
+
+
+class Contributors(msgspec.Struct, frozen=True):
+    """Who computed for whom in a run, as far as this PC believes it."""
+
+    named: Annotated[list[Contributor], msgspec.Meta(max_length=NAMED)] = []
+    """Who gave most comes first."""
+    others: Natural = 0
+    """Peers that did not choose a name, and those for whom there is no room."""
+    others_verified: float = 0.0
+    """FLOPs of all of these."""
+
+
 class Collected(msgspec.Struct, frozen=True):
     """All states of a run that could be had."""
 
@@ -37,6 +61,7 @@ class Collected(msgspec.Struct, frozen=True):
     """By uid, and the trunk."""
     experts: Natural
     """That the run's grid has."""
+    contributors: Contributors = Contributors()
 
 
 class ExportJob(msgspec.Struct, frozen=True):

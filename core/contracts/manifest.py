@@ -147,6 +147,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """Where there are more of them: their list, which is fetched as they are."""
     pictures: Pictures | None = None
     """What they are, for data that are pictures."""
+    data_bytes: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
+    """Of all shards of a list, as the organiser says to those who do not have it yet."""
     sources: Annotated[tuple[Source, ...], msgspec.Meta(max_length=16)] = ()
     """Folders on web servers that have the shards, and their list, by hash."""
     bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=MOST_BOOTSTRAP)] = ()

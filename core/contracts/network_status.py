@@ -72,6 +72,23 @@ class Finding(msgspec.Struct, frozen=True):
         return notice(f"doctor.{self.name}")
 
 
+MOST_FOUND = 32
+"""Runs in an answer."""
+
+
+class FoundRun(msgspec.Struct, frozen=True):
+    """`found_runs` -> list[FoundRun]: a signed run that others in the local network say they have joined, and this PC
+    has not. Nothing of it is proved before its manifest is here."""
+
+    run_id: str
+    organiser: str
+    """Key of who they say has signed it."""
+    peers: int
+    """That say so."""
+    link: str
+    """As `run_details` takes it."""
+
+
 class DhtGetParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`dht_get` -> list[DhtRecord]."""
 

@@ -1,11 +1,13 @@
 """What people are shown of a run before they join it, and of one that they have joined."""
 
 import math
+import unicodedata
+from collections.abc import Sequence
 
 import msgspec
 
 from core.contracts.kinds import EXPERTS, MODELS
-from core.contracts.manifest import Manifest
+from core.contracts.manifest import Manifest, Shard
 
 
 class RunDetails(msgspec.Struct, frozen=True):
@@ -15,8 +17,9 @@ class RunDetails(msgspec.Struct, frozen=True):
     manifest: Manifest
     """Without its list of shards, which may be long."""
     shards: int
+    """0: their list is not here yet, or the data come with Hearth."""
     data_bytes: int
-    """Of all shards; 0: the data come with Hearth."""
+    """Of all shards; 0: nobody has said, or the data come with Hearth."""
     experts: int
     numbers: int
     """That are trained, of the trunk and all experts."""
@@ -26,21 +29,30 @@ class RunDetails(msgspec.Struct, frozen=True):
     """Of a newer manifest that is here, and holds when compute starts next."""
     changed: tuple[str, ...] = ()
     """What that one changes."""
+    namesake: str | None = None
+    """Id of a run that this PC has joined, signed by somebody, that looks the same to people: of the same title."""
 
 
-def details_of(manifest: Manifest) -> RunDetails:
+def looks(title: str) -> str:
+    """What people see of a title: two that look the same differ in letters, spaces or the width of signs."""
+    return " ".join(unicodedata.normalize("NFKC", title).casefold().split())
+
+
+def details_of(manifest: Manifest, listed: Sequence[Shard] = ()) -> RunDetails:
     """What there is to be shown of a manifest.
 
     Args:
         manifest: the run's.
+        listed: its shards, where a list of them is here.
     """
+    shards = listed or manifest.shards
     model, experts = manifest.model, manifest.model.layers * math.prod(manifest.model.grid)
     expert = EXPERTS[model.expert].numbers(model) if model.expert else 0
     return RunDetails(
         manifest.run_id,
         msgspec.structs.replace(manifest, shards=()),
-        len(manifest.shards),
-        sum(shard.size for shard in manifest.shards),
+        len(shards),
+        sum(shard.size for shard in shards) or manifest.data_bytes or 0,
         experts,
         MODELS[model.kind].numbers(model, manifest.ends) + experts * expert,
     )

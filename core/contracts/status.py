@@ -233,6 +233,8 @@ class CurvePoint(msgspec.Struct, frozen=True, array_like=True):
     loss: float
     """Held-out loss, nats."""
     accuracy: Share
+    time: Time | None = None
+    """Unix time at which the worker heard of it; None: a Hearth that did not note it."""
 
 
 class LogLine(msgspec.Struct, frozen=True):

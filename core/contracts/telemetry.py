@@ -23,7 +23,7 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from core.contracts.credit import MAX_BUNDLE, Key, PeerName, RunId, Shown
+from core.contracts.credit import MAX_BUNDLE, Key, Leaderboard, RunId, Shown
 from core.contracts.model import LINE
 
 TOP = ("hearth", "1")
@@ -41,8 +41,6 @@ MAX_SMALL, MAX_BOARD, MAX_CREDIT = 4096, 32 * 1024, MAX_BUNDLE + 1024
 """Bytes of a payload."""
 MAX_PACKET = MAX_CREDIT + 1024
 """Bytes that a broker takes at once."""
-LEADERS = 25
-"""Peers that a board names for each length of time."""
 FUTURE_S = 3600.0
 """How far another's clock may be ahead."""
 
@@ -89,19 +87,6 @@ class RunNotice(_Told, frozen=True, array_like=True, tag="notice"):
     text: NoticeText
 
 
-class Leader(msgspec.Struct, frozen=True, array_like=True):
-    """Of a peer."""
-
-    peer: PeerName
-    name: Shown
-    team: Shown
-    verified: Figure
-    """FLOPs."""
-
-
-Ranking = Annotated[tuple[Leader, ...], msgspec.Meta(max_length=LEADERS)]
-
-
 class Leaders(_Told, frozen=True, array_like=True, tag="leaders"):
     """What a board has summed, and who gave most. All of it is in the board's own files (`core.contracts.credit`)."""
 
@@ -112,11 +97,8 @@ class Leaders(_Told, frozen=True, array_like=True, tag="leaders"):
     verified: Figure
     """FLOPs of all."""
     pending: Figure
-    day: Ranking
-    """Today (UTC), ..."""
-    week: Ranking
-    """... the last seven days, ..."""
-    ever: Ranking
+    ranked: Leaderboard
+    """Those that wish to be shown by a name."""
 
 
 Body = Presence | Progress | RunNotice | Leaders

@@ -26,8 +26,10 @@ from core.contracts.telemetry import NoticeParams
 from core.contracts.trunk_status import TrunkParams
 from core.control.doctor import examine
 from core.regular_files import read_regular
+from core.worker.collecting import collected_of
 from core.worker.peer import Peer
 from core.worker.report import VERSION
+from core.worker.run_report import report_of
 
 log = logging.getLogger(__name__)
 
@@ -239,13 +241,15 @@ class _Session:
             "set_settings": (wire.SetSettingsParams, lambda params: worker.set_settings(params.changes)),
             "join_run": (wire.JoinRunParams, lambda params: worker.join_run(params.run, params.weight)),
             "run_details": (wire.RunParams, lambda params: worker.runs.details(params.run)),
+            "run_report": (wire.RunReportParams, lambda params: report_of(worker.runs.named(params.run))),
             "run_link": (wire.RunParams, lambda params: wire.RunLinked(worker.runs.link(params.run))),
+            "found_runs": (_NoParams, lambda _: worker.network.found_runs()),
             "leave_run": (wire.LeaveRunParams, lambda params: worker.leave_run(params.run)),
             "weight": (wire.WeightParams, lambda params: worker.set_weight(params.run, params.weight)),
             "network": (NetworkParams, lambda params: worker.network.status(params.first, params.peers)),
             "doctor": (_NoParams, lambda _: self._doctor()),
             "grid": (wire.GridParams, lambda params: worker.runs.named(params.run).grid(params.layer)),
-            "collect": (CollectParams, lambda params: worker.runs.named(params.run).collect()),
+            "collect": (CollectParams, lambda params: collected_of(worker.runs.named(params.run), worker.network)),
             "trunk": (TrunkParams, lambda params: worker.runs.named(params.run).trunk()),
             "dht_get": (DhtGetParams, lambda params: worker.network.dht_get(params.key)),
             "dht_stats": (_NoParams, lambda _: worker.network.dht_stats()),
@@ -255,6 +259,7 @@ class _Session:
             "sessions": (ListParams, worker.ledger.sessions),
             "yields": (ListParams, worker.ledger.yields),
             "credit": (_NoParams, lambda _: worker.credit()),
+            "leaderboard": (_NoParams, lambda _: worker.leaderboard()),
             "board": (BoardParams, lambda params: worker.board(params)),
             "certificate": (CertificateParams, lambda params: worker.certificate(Path(params.path))),
             "run_notice": (NoticeParams, lambda params: self._say(params)),

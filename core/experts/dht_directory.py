@@ -5,8 +5,6 @@ read in compact, unsigned pages; a leaf's signature is checked before its host i
 failed look-up, and is then left out for `NEGATIVE_S`.
 """
 
-import asyncio
-import contextlib
 import math
 import random
 import re
@@ -16,7 +14,6 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from core.contracts.errors import HearthError
 from core.contracts.net import PeerAddress
 from core.contracts.notices import Notice
 from core.dht.node import DHTNode
@@ -43,8 +40,6 @@ NEGATIVE_S = 20.0
 """An expert without a host, or a prefix without suffixes, is not asked for again before this: one announcement."""
 CACHED = 16_384
 """Hosts, prefixes or absent experts remembered."""
-WITHDRAW_S = 0.6
-"""Time for the tombstones of a peer that leaves, to peers that are connected; records expire by themselves as well."""
 
 
 class _HostRecord(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -109,9 +104,6 @@ class DHTDirectory:
     async def __aexit__(self, *_: object) -> None:
         await self._announcing.stop()
         await self._reading.stop()
-        with contextlib.suppress(HearthError, TimeoutError):
-            async with asyncio.timeout(WITHDRAW_S):
-                await self.withdraw([*self._local, *self._unsaid], leaving=True)
 
     @property
     def notes(self) -> list[Notice]:
@@ -133,12 +125,8 @@ class DHTDirectory:
         """What others were told to be hosted here."""
         return self._local.keys()
 
-    async def withdraw(self, uids: Iterable[Uid], *, leaving: bool = False) -> None:
-        """These experts are no longer hosted here: tombstones tell everybody at once.
-
-        Args:
-            leaving: this peer ends: only connected peers are told.
-        """
+    async def withdraw(self, uids: Iterable[Uid]) -> None:
+        """These experts are no longer hosted here: tombstones tell everybody at once."""
         gone = [uid for uid in uids if self._local.pop(uid, None) is not None or uid in self._unsaid]
         if not gone:
             return
@@ -151,7 +139,7 @@ class DHTDirectory:
             for key, suffix in self._prefix_keys(uid):
                 if (key, suffix) not in kept and suffix not in entries.setdefault(key, []):
                     entries[key].append(suffix)
-        await self._dht.remove(entries, leaving=leaving)
+        await self._dht.remove(entries)
         self._unsaid.difference_update(gone)
 
     async def announce(self) -> int:

@@ -29,6 +29,9 @@ from core.experts.trust import Suspect, Trust, Vouch
 
 PASSAGES = 2**62
 """Passages are counted from a random number below this, so that a trainer that starts again uses no number twice."""
+MOST_RESCALED = 10.0
+"""Times a sample's gradient is scaled up for answers that are missing. What is left of an expert that hardly counted is
+rounding: scaled up a billion times it would decide the batch, and further yet it overflows."""
 Run = Callable[..., Awaitable[Any]]
 """Runs `kernel(*arguments)` without autograd; training passes one that waits while the machine is given back."""
 
@@ -136,8 +139,8 @@ class DMoELayer:
 
         The loss is a sum over samples, so `gradient` [batch, width] holds each sample's own; the load-balancing loss,
         a mean, counts as often as there are samples. Where an expert's gradient does not come back, those that do are
-        scaled up by (sum of all weights / sum of theirs). The gate's part needs no answer: it uses the outputs of
-        `forward`.
+        scaled up by (sum of all weights / sum of theirs), at most `MOST_RESCALED` times. The gate's part needs no
+        answer: it uses the outputs of `forward`.
 
         Returns:
             The gradient by `x` [batch, width] and those by the gate's parameters, in their order.
@@ -315,5 +318,4 @@ def _gradient_calls(passed: Passed, gradient: Tensor) -> list[Call]:
 def _collect(weights: Tensor, through: Tensor, answered: Tensor) -> Tensor:
     """The experts' gradients by the layer's input, summed by sample and rescaled for those that are missing."""
     survived = (weights * answered).sum(1, keepdim=True)
-    scale = torch.where(survived > 0, weights.sum(1, keepdim=True) / survived, 0.0)
-    return through.sum(1) * scale
+    return through.sum(1) * (weights.sum(1, keepdim=True) / survived.clamp(min=1 / MOST_RESCALED))

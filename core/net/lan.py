@@ -6,16 +6,19 @@ What the LAN says is a hint where to dial and nothing more: whoever answers ther
 import asyncio
 import ipaddress
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
 from zeroconf import Error as ZeroconfError
 from zeroconf import IPVersion, NonUniqueNameException, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncServiceInfo, AsyncZeroconf
 
 from core.contracts.errors import HearthError, IdentityError, NetworkError
 from core.contracts.net import PeerAddress
+from core.contracts.network_status import MOST_FOUND, FoundRun
 from core.contracts.notices import notice
+from core.contracts.run_link import MOST_PEERS, RunLink
 from core.identity import PeerId, parse_peer, peer_text
 from core.net import limits
 from core.net.addresses import host_of
@@ -25,11 +28,17 @@ from core.net.rpc import RpcNode
 log = logging.getLogger(__name__)
 
 SERVICE = "_hearth._udp.local."
+OFFER = "run"
+"""With a number, the name of an entry about a signed run: its id and its organiser's key, as in a link."""
 ASK_MS = 3000
 HINTS = 64
 """Peers of one LAN that are listened to: a class room full. A flood of invented ones ends here."""
 RUNS_LENGTH = 240
 """Characters of all run ids in one announcement: an entry of DNS-SD has at most 255 bytes (RFC 6763)."""
+OFFERING = 16
+"""Peers of one LAN whose runs are offered to the user: more would be read by nobody."""
+OFFERS = 8
+"""Runs that one peer offers: an entry for each."""
 ADDRESSES = 4
 """Addresses taken from one announcement."""
 
@@ -41,6 +50,8 @@ class Hint(NamedTuple):
     runs: frozenset[str]
     """Their ids."""
     addresses: tuple[str, ...]
+    offers: tuple[RunLink, ...] = ()
+    """To runs that it says it has joined, and somebody has signed."""
 
 
 def read_hint(info: AsyncServiceInfo) -> Hint | None:
@@ -55,21 +66,36 @@ def read_hint(info: AsyncServiceInfo) -> Hint | None:
         return None
     addresses = [address for address in info.ip_addresses_by_version(IPVersion.All) if _is_of_a_lan(address)]
     found = [f"[{ip.compressed}]:{port}" if ip.version == 6 else f"{ip.compressed}:{port}" for ip in addresses]
-    return Hint(peer, frozenset(runs.split(",")), tuple(found[:ADDRESSES])) if found else None
+    if not found:
+        return None
+    at = f"{peer_text(peer)}@{','.join(found[:ADDRESSES])}"
+    links = (_link(properties.get(f"{OFFER}{number}") or "", at) for number in range(OFFERS))
+    return Hint(peer, frozenset(runs.split(",")), tuple(found[:ADDRESSES]), tuple(filter(None, links)))
+
+
+def _link(offer: str, peer: str) -> RunLink | None:
+    """The link that an entry such as RUN_ID/ORGANISER makes with the peer that says it; None: it makes none."""
+    run_id, _, organiser = offer.partition("/")
+    try:
+        return msgspec.convert({"run_id": run_id, "organiser": organiser, "peers": [peer]}, RunLink)
+    except msgspec.ValidationError:
+        return None
 
 
 class Lan:
     """Announces this peer on the LAN and dials those that share a run with it. Use as `async with Lan(node, runs)`."""
 
-    def __init__(self, node: RpcNode, runs: Collection[str]) -> None:
+    def __init__(self, node: RpcNode, runs: Mapping[str, str | None]) -> None:
         """
         Args:
             node: this PC's connections.
-            runs: ids of its runs; those that one announcement has no room for are found all the same, if one of the
-                others is shared.
+            runs: ids of its runs, each with its organiser's key if somebody has signed it. Those that one announcement
+                has no room for are found all the same, if one of the others is shared.
         """
         self.hints: dict[PeerId, Hint] = {}
-        self._node, self._runs = node, frozenset(runs)
+        self.offering: dict[str, Hint] = {}
+        """By the names under which they are announced, peers with signed runs that this PC has not joined."""
+        self._node, self._runs = node, dict(runs)
         self._looking = Background()
 
     async def __aenter__(self) -> "Lan":
@@ -99,6 +125,18 @@ class Lan:
         await self._zeroconf.async_unregister_all_services()
         await self._zeroconf.async_close()
 
+    def found(self) -> list[FoundRun]:
+        """Signed runs that others here have joined and this PC has not, as far as these say."""
+        links: dict[tuple[str, str], list[RunLink]] = {}
+        for hint in self.offering.values():
+            for link in hint.offers:
+                links.setdefault((link.run_id, link.organiser), []).append(link)
+        found = []
+        for (run_id, organiser), same in sorted(links.items())[:MOST_FOUND]:
+            peers = tuple(link.peers[0] for link in same[:MOST_PEERS])
+            found.append(FoundRun(run_id, organiser, len(same), str(RunLink(run_id, organiser, peers))))
+        return found
+
     def _announcement(self) -> AsyncServiceInfo:
         port = int(self._node.endpoint.sockets[0].rpartition(":")[2])
         found = dict.fromkeys(map(host_of, self._node.endpoint.addresses()))
@@ -109,12 +147,18 @@ class Lan:
             f"{name[:32]}.{SERVICE}",
             parsed_addresses=hosts,
             port=port,
-            properties={"peer": name, "runs": _joined(self._runs)},
+            properties={"peer": name, "runs": _joined(self._runs), **self._offers()},
             server=f"hearth-{name[:16]}.local.",
         )
 
+    def _offers(self) -> dict[str, str]:
+        signed = [f"{run}/{organiser}" for run, organiser in sorted(self._runs.items()) if organiser]
+        return {f"{OFFER}{number}": one for number, one in enumerate(signed[:OFFERS])}
+
     def _changed(self, zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange) -> None:
-        if state_change is not ServiceStateChange.Removed and len(self._looking) < HINTS:
+        if state_change is ServiceStateChange.Removed:
+            self.offering.pop(name, None)
+        elif len(self._looking) < HINTS:
             self._looking.start(self._look(zeroconf, name), "lan: look")
 
     async def _look(self, zeroconf: Zeroconf, name: str) -> None:
@@ -122,7 +166,10 @@ class Lan:
         if not await info.async_request(zeroconf, ASK_MS):
             return
         hint = read_hint(info)
-        if hint is None or hint.peer == self._node.peer or not hint.runs & self._runs:
+        if hint is None or hint.peer == self._node.peer:
+            return
+        self._note_offers(name, hint)
+        if not hint.runs & self._runs.keys():
             return
         if self.hints.get(hint.peer) == hint or (hint.peer not in self.hints and len(self.hints) >= HINTS):
             return
@@ -133,6 +180,14 @@ class Lan:
             await self._node.pool.link(hint.peer)
         except HearthError as error:
             log.info("it cannot be reached, though: %s", error)
+
+    def _note_offers(self, name: str, hint: Hint) -> None:
+        """What the user may be shown: nobody is dialled for it before the user wants that."""
+        new = tuple(link for link in hint.offers if link.run_id not in self._runs)
+        if new and (name in self.offering or len(self.offering) < OFFERING):
+            self.offering[name] = hint._replace(offers=new)
+        elif not new:
+            self.offering.pop(name, None)
 
 
 def _joined(runs: Collection[str]) -> str:

@@ -52,6 +52,19 @@ def listed(manifest: Manifest, folder: Path) -> tuple[Shard, ...]:
     return data.decode(document)
 
 
+def known_shards(manifest: Manifest, folder: Path) -> tuple[Shard, ...]:
+    """All shards of a run; none if their list has not come.
+
+    Args:
+        manifest: the run's.
+        folder: the run's.
+    """
+    try:
+        return listed(manifest, folder)
+    except DataError:
+        return ()
+
+
 def streams(manifest: Manifest, parts: Sequence[Shard]) -> bool:
     """Whether training begins with the first shard that is here, and needs few of them at once. Servers of VC-ASGD deal
     batches out by their number, which must be the same for everybody.

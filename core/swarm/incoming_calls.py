@@ -27,6 +27,8 @@ BYTES = 64 << 20
 """Likewise of their payloads, of one peer or of all."""
 
 Reply = tuple[bytes, Payload]
+Spend = Callable[[bytes, int], None]
+"""Peer, and bytes of what it asks; refuses by an `AllowanceSpent`."""
 
 
 class IncomingCalls:
@@ -44,24 +46,26 @@ class IncomingCalls:
         self._requests: Counter[bytes] = Counter()
         self._bytes: Counter[bytes] = Counter()
 
-    def register(self, node: "RpcNode", run_id: str) -> None:
+    def register(self, node: "RpcNode", run_id: str, spend: Spend) -> None:
         """Serve the run's methods to all peers.
 
         Args:
             node: this peer's connections.
             run_id: the run that is asked by them.
+            spend: what a question costs who asks it (`core.swarm.allowance`).
         """
         for direction, name in METHODS.items():
-            handler = partial(self._serve, direction)
+            handler = partial(self._serve, direction, spend if direction == "inference" else None)
             node.register(of_run(name, run_id), bytes, handler, max_payload=MAX_BYTES, cost=4.0)
 
     def _serve(
-        self, direction: Direction, request: bytes, payload: "Parts", context: "Context"
+        self, direction: Direction, spend: Spend | None, request: bytes, payload: "Parts", context: "Context"
     ) -> asyncio.Future[Reply]:
         """Compute's answer. Without a task or a wait in between: each would take longer than a tiny expert.
 
         Raises:
             CallRefused: compute does not work now, or has enough to do.
+            AllowanceSpent: the peer has asked enough questions for now.
             ComputeError: it has just gone.
         """
         if not self._is_at_work():
@@ -69,6 +73,8 @@ class IncomingCalls:
         peer, size = context.peer, sum(map(len, payload))
         if not self._has_room(peer, size):
             raise CallRefused("This peer is busy with other requests. Ask another one.")
+        if spend:
+            spend(peer, size)
         call = ExpertCall(peer.hex(), direction, request)
         answer = self._calls.exchange(SERVE, call, payload, context.deadline)
         self._count(peer, 1, size)

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from core.community import payloads, signing
 from core.community.credit_book import CreditBook
+from core.community.leaderboard import leaderboard
 from core.community.telemetry import Heard, Joined, Telemetry
-from core.contracts.credit import Bundle, SignedBundle, week_of
+from core.contracts.credit import BoardTotals, Bundle, SignedBundle, week_of
 from core.contracts.errors import CreditError, DataFolderError, HearthError, RunError
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
@@ -205,8 +206,18 @@ class Telling:
         said = RunNotice(self.run_id, self._identity.peer, time.time(), text)
         self._notice(said, payloads.sealed(self._identity, said))
 
-    def publish(self, leaders: Leaders) -> None:
-        """Tell what a board has summed."""
+    def publish(self, totals: BoardTotals, today: int) -> None:
+        """Tell what this PC's board has summed.
+
+        Args:
+            totals: of this run alone.
+            today: the day (UTC).
+        """
+        peers, verified = len({line.peer for line in totals.lines}), sum(line.verified for line in totals.lines)
+        pending = sum(sum(line.pending.values()) for line in totals.lines)
+        sums = peers, *self.online(), float(verified), float(pending)
+        ranked = leaderboard(totals, "", today)
+        leaders = Leaders(self.run_id, self._identity.peer, totals.time, *sums, ranked)
         self._tell(topic_board(self.run_id, self._me), payloads.sealed(self._identity, leaders))
 
     # what it hears

@@ -3,26 +3,27 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+
+import msgspec
 
 from core.community import board
 from core.community.credit_book import CreditBook
 from core.community.telemetry import Telemetry
-from core.contracts.credit import BoardParams, BoardTotals, Published, SignedTotals
+from core.contracts.credit import BoardTotals, SignedTotals
 from core.contracts.manifest import Manifest
 from core.contracts.telemetry import BOARD_S, Rights, Told
-from core.identity import Identity, PeerId, peer_text
-from core.net.addresses import parse_address
+from core.identity import Identity
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
 from core.store.data_folder import RUNS
 from core.swarm.telling import Figures, Telling
 from core.worker.places import BackboneOptions
 
-COLLECT_S = 600.0
+ASK_S = 600.0
 """Between two times that a backbone peer's board asks the peers themselves."""
-Collect = Callable[[str, Mapping[bytes, set[int]]], Awaitable[list[str]]]
+Sums = Callable[[Sequence[Manifest], bool], Awaitable[SignedTotals]]
 
 
 class Community:
@@ -36,7 +37,7 @@ class Community:
         book: CreditBook,
         named: Callable[[], tuple[str, str]],
         backbone: BackboneOptions | None,
-        collect: Collect,
+        sums: Sums,
     ) -> None:
         """
         Args:
@@ -46,13 +47,13 @@ class Community:
             book: of credit.
             named: name and team that the user wishes to be shown.
             backbone: what a backbone peer does beside; None: this is none.
-            collect: asks the peers of a run, by its id, for what they show, beside what is known.
+            sums: those of the board of these runs, after asking their peers or without.
 
         Raises:
             SettingsError: the broker that was asked for is not installed.
         """
         self._folder, self._node, self._identity, self._book, self._backbone = folder, node, identity, book, backbone
-        self._collect, self._collected_at = collect, time.monotonic()
+        self._sums, self._asked_at = sums, time.monotonic()
         self.telemetry = Telemetry(identity, named)
         self.summed: BoardTotals | None = None
         """What the board of this PC told last."""
@@ -122,37 +123,18 @@ class Community:
 
     # boards
 
-    async def board(self, manifests: Sequence[Manifest], asked: BoardParams) -> Published:
-        """See `NetworkPlace.board`."""
-        totals = await self._summed(manifests, asked.trust, await self._collected(manifests))
-        return await asyncio.to_thread(board.publish, totals, Path(asked.folder))
-
-    async def _collected(self, manifests: Sequence[Manifest]) -> list[str]:
-        """Have what peers show; what was refused, in words."""
-        refused: list[str] = []
-        for run in manifests:
-            refused += await self._collect(run.run_id, await self._book.known_weeks(run.run_id))
-        return refused
-
-    async def _summed(
-        self, manifests: Sequence[Manifest], trust: Sequence[str], refused: Sequence[str]
-    ) -> SignedTotals:
-        """The sums, of which those are told by telemetry whose board this is."""
-        named = [peer_text(PeerId(parse_address(one).peer)) for run in manifests for one in run.bootstrap]
-        totals = await board.totals(self._book, self._identity, manifests, sorted({*trust, *named}), refused)
-        for telling in self.runs.values():
-            if telling.is_board:
-                telling.publish(board.leaders(totals.totals, telling.run_id, self._book.today, *telling.online()))
-        self.summed = totals.totals
-        return totals
-
     async def _board(self) -> None:
-        """As a backbone peer: what was told by telemetry, and now and then what peers show."""
+        """As a backbone peer: sum up what was told by telemetry, and now and then what peers show."""
         assert self._backbone is not None
-        manifests, refused = [one.manifest for one in self.runs.values()], list[str]()
-        if time.monotonic() - self._collected_at >= COLLECT_S:
-            self._collected_at = time.monotonic()
-            refused = await self._collected(manifests)
-        totals = await self._summed(manifests, (), refused)
+        ask = time.monotonic() - self._asked_at >= ASK_S
+        if ask:
+            self._asked_at = time.monotonic()
+        runs = [*self.runs.values()]
+        totals = await self._sums([one.manifest for one in runs], ask)
+        self.summed = totals.totals
+        for telling in runs:
+            if telling.is_board:
+                lines = [line for line in self.summed.lines if line.run == telling.run_id]
+                telling.publish(msgspec.structs.replace(self.summed, lines=lines), self._book.today)
         if self._backbone.board is not None:
             await asyncio.to_thread(board.publish, totals, self._backbone.board)

@@ -4,20 +4,18 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from core.community import board
 from core.community.credit_book import CreditBook
 from core.community.ledger import Ledger
-from core.contracts.credit import BoardParams, Published
 from core.contracts.errors import HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
-from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
+from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, NetworkStatus
 from core.contracts.notices import Notice, notice
 from core.contracts.run_link import RunLink
 from core.contracts.telemetry import Told
@@ -38,6 +36,7 @@ from core.swarm.state_room import StateRoom
 from core.worker.community import Community
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.connected_peers import peer_status
+from core.worker.credit_board import CreditBoard
 from core.worker.places import NetworkOptions
 from core.worker.swarm import Swarm
 
@@ -111,10 +110,14 @@ class Network:
         self._mirrors = Mirrors(self.node.shaper, by_hand, lambda: self.node.hushed)
         self._swarms: dict[str, Swarm] = {}
         """By run id."""
+        self.credit = CreditBoard(self._book, self.identity, self._swarms)
+        self._organisers: dict[str, str] = {}
+        """Of the runs that are signed, by run id."""
+        self._lan: Lan | None = None
         self._names: dict[str, str] = {}
         """Run ids by the runs' names, for people who look into the DHT."""
         made = folder, self.node, self.identity, self._book, named, options.backbone
-        self.community = Community(*made, lambda run_id, known: self._swarms[run_id].collect(known))
+        self.community = Community(*made, self.credit.known)
         self._stack = contextlib.AsyncExitStack()
         self._tending = Recurring("network", self._tend, lambda: TEND_S if self.dht.contacts() else JOIN_S)
         self._looking = Recurring("lan", self._look_on_lan, lambda: LAN_S)
@@ -154,6 +157,7 @@ class Network:
     async def __aexit__(self, *_: object) -> None:
         await self._tending.stop()
         await self._looking.stop()
+        await self.credit.close()
         self._save()
         await self._stack.aclose()
 
@@ -177,6 +181,8 @@ class Network:
             made.freeze()
         self._swarms[manifest.run_id] = made
         self._names[manifest.run] = manifest.run_id
+        if manifest.organiser:
+            self._organisers[manifest.run_id] = manifest.organiser
         self._know(known_addresses(manifest.bootstrap))
         return made
 
@@ -207,10 +213,14 @@ class Network:
     async def _look_on_lan(self) -> None:
         """Beside the rest: to announce this PC takes a second, for which nobody waits. Anew in another network, and for
         other runs."""
-        runs = frozenset(self._swarms)
-        async with Lan(self.node, runs):
-            await self._changed(self._hosts(), runs)
+        runs = {run_id: self._organisers.get(run_id) for run_id in self._swarms}
+        async with Lan(self.node, runs) as self._lan:
+            await self._changed(self._hosts(), frozenset(runs))
         self._looking.wake.set()
+
+    def found_runs(self) -> list[FoundRun]:
+        """See `Lan.found`."""
+        return self._lan.found() if self._lan else []
 
     async def _changed(self, hosts: set[str], runs: frozenset[str]) -> None:
         """Wait until this PC has other addresses, of which nothing tells, or other runs."""
@@ -343,10 +353,6 @@ class Network:
             for subkey, record in sorted(records.items())
         ]
 
-    async def board(self, manifests: Sequence[Manifest], asked: BoardParams) -> Published:
-        """See `NetworkPlace.board`."""
-        return await self.community.board(manifests, asked)
-
     def say(self, run: str, text: str) -> None:
         """See `Telling.say`."""
         self.community.runs[run].say(text)
@@ -354,11 +360,6 @@ class Network:
     def told(self) -> Told:
         """See `Community.told`."""
         return self.community.told()
-
-    async def certificate(self, manifests: Sequence[Manifest], path: Path) -> None:
-        """See `NetworkPlace.certificate`."""
-        content = await board.certificate(self._book, manifests)
-        await asyncio.to_thread(board.write, path, msgspec.json.format(msgspec.json.encode(content)))
 
     def dht_stats(self) -> DhtStatus:
         mirrors = [

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from core.contracts.errors import HearthError, NetworkError
 from core.contracts.manifest import Manifest
+from core.contracts.network_status import FoundRun
 from core.contracts.notices import Notice, notice
 from core.contracts.run_link import RunLink
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
@@ -34,6 +35,7 @@ class LoneSwarm:
     """Whether other peers' experts may be asked."""
     reachable = True
     reached = False
+    members = 1
     capacity: int | None = None
     successor: Manifest | None = None
     notes: Sequence[Notice] = ()
@@ -148,6 +150,10 @@ class NoNetwork:
         """
         raise NetworkError(notice("run.link_alone"))
 
+    def found_runs(self) -> list[FoundRun]:
+        """None."""
+        return []
+
     def allow(self, forbidden: str) -> None:
         """There is nothing to forbid."""
 
@@ -177,7 +183,8 @@ class NoNetwork:
         """
         raise NetworkError(notice("network.alone"))
 
-    dht_get = dht_stats = board = certificate = say = told = status
+    dht_get = dht_stats = say = told = status
+    credit = property(status)
 
 
 async def let_go(compute: ComputeSupervisor, uids: Sequence[Uid]) -> set[Uid]:

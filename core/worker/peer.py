@@ -17,7 +17,7 @@ from core.community.ledger import Ledger
 from core.community.rules import rules_of
 from core.contracts import manifest as manifests
 from core.contracts.control import Bye, Snapshot
-from core.contracts.credit import BoardParams, Credit, Published
+from core.contracts.credit import BoardParams, Credit, Leaderboard, Published
 from core.contracts.errors import HearthError
 from core.contracts.notices import Notice, english
 from core.contracts.status import BenchmarkStatus, CurvePoint, LogLine, RunStatus, Status
@@ -227,12 +227,16 @@ class Peer:
         return await self.ledger.asked(lambda reader: credit_of(reader, flops))
 
     async def board(self, asked: BoardParams) -> Published:
-        """Verify and sum the credit of all peers of all runs here. See `NetworkPlace.board`."""
-        return await self.network.board(self._manifests(), asked)
+        """Verify and sum the credit of all peers of all runs here. See `CreditPlace.board`."""
+        return await self.network.credit.board(self._manifests(), asked)
+
+    async def leaderboard(self) -> Leaderboard:
+        """Who was credited with most. See `CreditPlace.leaderboard`."""
+        return await self.network.credit.leaderboard(self._manifests())
 
     async def certificate(self, path: Path) -> None:
         """Write what trainers have signed for this PC."""
-        await self.network.certificate(self._manifests(), path)
+        await self.network.credit.certificate(self._manifests(), path)
 
     def recent_log(self, lines: int) -> list[LogLine]:
         """The last lines."""

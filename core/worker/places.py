@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from core.contracts.credit import BoardParams, Published
+from core.contracts.credit import BoardParams, Leaderboard, Published, SignedTotals
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
-from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, NetworkStatus
+from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, NetworkStatus
 from core.contracts.notices import Notice
 from core.contracts.run_link import RunLink
 from core.contracts.telemetry import Rights, Told
@@ -96,6 +96,10 @@ class SwarmPlace(Protocol):
         """A newer manifest that has come for the run, and is to hold when it is begun anew."""
 
     @property
+    def members(self) -> int:
+        """PCs at work on the run that are known, this one included."""
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
 
@@ -140,6 +144,27 @@ class SwarmPlace(Protocol):
         """What this PC has done for what they agree on, since its start."""
 
 
+class CreditPlace(Protocol):
+    """See `core.worker.credit_board`."""
+
+    def totals(self, manifests: Sequence[Manifest], trust: Sequence[str], /) -> Awaitable[SignedTotals]:
+        """Ask the peers of these runs for the credit that they show, verify it and sum it up.
+
+        Args:
+            manifests: the runs.
+            trust: peers that are believed beside this one and those that the manifests name.
+        """
+
+    def board(self, manifests: Sequence[Manifest], asked: BoardParams, /) -> Awaitable[Published]:
+        """Write the `totals` and a page about them."""
+
+    def leaderboard(self, manifests: Sequence[Manifest], /) -> Awaitable[Leaderboard]:
+        """Who was credited with most in these runs, by what is known now; peers are asked for more meanwhile."""
+
+    def certificate(self, manifests: Sequence[Manifest], path: Path, /) -> Awaitable[None]:
+        """Write what trainers have signed for this PC."""
+
+
 class NetworkPlace(Protocol):
     """A PC's place among peers, taken while it is entered."""
 
@@ -169,6 +194,9 @@ class NetworkPlace(Protocol):
             ManifestError: what they gave is not of that run and organiser, or not to be used here.
         """
 
+    def found_runs(self) -> list[FoundRun]:
+        """Signed runs that others in the local network say they have joined, and this PC has not."""
+
     def allow(self, forbidden: str) -> None:
         """Take part in the network, or leave it until allowed again.
 
@@ -197,17 +225,19 @@ class NetworkPlace(Protocol):
     def dht_get(self, key: str, /) -> Awaitable[list[DhtRecord]]:
         """The records of a key, of this network's replicas; a run's name in it stands for the run's id."""
 
-    def board(self, manifests: Sequence[Manifest], asked: BoardParams, /) -> Awaitable[Published]:
-        """Ask the peers of these runs for the credit that they show, verify it, sum it up, sign that and write it."""
+    @property
+    def credit(self) -> "CreditPlace":
+        """What is told of everybody's credit.
+
+        Raises:
+            NetworkError: this PC is alone.
+        """
 
     def say(self, run: str, text: str, /) -> None:
         """Tell all who have joined a run, by its id, as its organiser."""
 
     def told(self) -> Told:
         """What was heard by telemetry."""
-
-    def certificate(self, manifests: Sequence[Manifest], path: Path, /) -> Awaitable[None]:
-        """Write what trainers have signed for this PC."""
 
     def dht_stats(self) -> DhtStatus:
         """What is known of this PC's part of the DHT."""

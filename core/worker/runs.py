@@ -13,11 +13,12 @@ from core.contracts import manifest as manifests
 from core.contracts.errors import RunError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
-from core.contracts.run_details import RunDetails, details_of
+from core.contracts.run_details import RunDetails, details_of, looks
 from core.contracts.run_link import is_link, link_to, parse_link
 from core.contracts.succession import changes, check_successor
 from core.net.limits import Newest
 from core.policy.inputs import Compute, Phase
+from core.store.shards import known_shards
 from core.worker import joined_runs, opening
 from core.worker.run import Resources, Run
 
@@ -50,7 +51,7 @@ class Runs:
         self._changing = asyncio.Lock()
         self._quitting = asyncio.Event()
         self._shown = Newest[str, tuple[Manifest, bytes]](SHOWN)
-        """By their links, runs that somebody is asked about before they are joined."""
+        """By their links, or paths of their manifests, runs that somebody is asked about before they are joined."""
         for manifest, weight in chosen:
             self._add(manifest, weight)
 
@@ -163,36 +164,43 @@ class Runs:
 
     async def _found(self, name: str) -> tuple[Manifest, bytes, tuple[str, ...]]:
         """A run's manifest, the document to keep of it, and the peers of the link that leads to it."""
-        if not is_link(name):
-            return *manifests.read(name), ()
-        link = parse_link(name)
+        link = parse_link(name) if is_link(name) else None
         if name not in self._shown:
-            self._shown[name] = await self._given.network.fetch_manifest(link)
-        return *self._shown[name], link.peers
+            fetched = self._given.network.fetch_manifest
+            self._shown[name] = await fetched(link) if link else manifests.read(name)
+        return *self._shown[name], link.peers if link else ()
 
     async def details(self, name: str) -> RunDetails:
         """What a run is.
 
         Args:
-            name: its id, its name if it was joined or comes with Hearth, the path of its manifest, or a link. What a
-                link leads to is fetched now, and what is joined by it later is what is shown now.
+            name: its id, its name if it was joined or comes with Hearth, the path of its manifest, or a link. What
+                that leads to is read now, and what is joined by it later is what is shown now.
 
         Raises:
             HearthError: as `join`.
         """
-        if is_link(name):
-            self._shown.pop(name, None)
+        self._shown.pop(name, None)
         if not is_link(name) and not manifests.is_path(name):
             known = [run for run in self if name in (run.id, run.manifest.run)]
             if known:
                 run = self.named(name)
-                found, after = details_of(run.manifest), run.swarm.successor
+                found, after = (
+                    details_of(run.manifest, known_shards(run.manifest, run.files.folder)),
+                    run.swarm.successor,
+                )
                 if after is None:
                     return msgspec.structs.replace(found, joined=True)
                 changed = tuple(changes(run.manifest, after))
                 return msgspec.structs.replace(found, joined=True, next_revision=after.revision, changed=changed)
         manifest, _, _ = await self._found(name)
-        return msgspec.structs.replace(details_of(manifest), joined=manifest.run_id in self._runs)
+        found, joined = details_of(manifest), manifest.run_id in self._runs
+        return msgspec.structs.replace(found, joined=joined, namesake=None if joined else self._namesake(manifest))
+
+    def _namesake(self, manifest: Manifest) -> str | None:
+        """The signed run here that somebody could take this one for."""
+        signed = (run for run in self if run.manifest.organiser)
+        return next((run.id for run in signed if looks(run.manifest.title) == looks(manifest.title)), None)
 
     def link(self, name: str) -> str:
         """The link by which others join a run through this PC and the peers that its manifest names.

@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from core.community.credit_book import CreditBook
 from core.contracts import pipe
 from core.contracts.errors import HearthError
+from core.contracts.expert_calls import encoded_size
 from core.contracts.files import TRUNK
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
@@ -22,6 +24,7 @@ from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
 from core.store.data_folder import MANIFEST_FILE
 from core.store.run_files import RunFiles
+from core.swarm.allowance import Allowance
 from core.swarm.credit_exchange import CreditExchange
 from core.swarm.hosting import Hosting
 from core.swarm.manifest_exchange import ManifestExchange
@@ -42,6 +45,9 @@ TEND_S = 10.0
 """Between two looks at what compute needs, and at the versions of the experts hosted here."""
 ALONE_S = 1.0
 """The same while nobody is known."""
+
+WITHDRAW_S = 0.6
+"""Time to tell connected peers that nothing of the run is here any more; records expire by themselves as well."""
 
 
 class Swarm:
@@ -87,7 +93,8 @@ class Swarm:
         trains = "train" in roles
         self._hosts, self._frozen = "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
-        compute.incoming.register(node, manifest.run_id)
+        allowance = Allowance(manifest.run_id, book, encoded_size(manifest.training.codec, manifest.model.width))
+        compute.incoming.register(node, manifest.run_id, allowance.spend)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)
@@ -151,6 +158,9 @@ class Swarm:
         await self._sharing.stop()
         await self._renewing.stop()
         await self._stack.aclose()
+        with contextlib.suppress(HearthError, TimeoutError):
+            async with asyncio.timeout(WITHDRAW_S):
+                await self._dht.leave(f"{self._manifest.run_id}.")
 
     # what the network tells
 
@@ -233,6 +243,11 @@ class Swarm:
         return self._manifests.successor if self._manifests else None
 
     @property
+    def members(self) -> int:
+        """See `SwarmPlace.members`."""
+        return max(1, len(self._members.known))
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
         return self.hosting.capacity if self._hosts else None
@@ -284,10 +299,17 @@ class Swarm:
             *agreeing,
         ]
 
-    async def collect(self, known: Mapping[bytes, set[int]]) -> list[str]:
-        """Ask all peers of the run for the credit that they show. See `CreditExchange.collect`."""
-        others = {parse_peer(peer) for peer in self._members.known} | {*self._node.pool.links}
-        return await self._credit.collect(sorted(others - {self._node.peer}), known)
+    async def collect(self, known: Mapping[bytes, set[int]], most: int | None = None) -> list[str]:
+        """Ask peers of the run for the credit that they show. See `CreditExchange.collect`.
+
+        Args:
+            known: the weeks that are known of each host.
+            most: peers that are asked, by chance; None: all.
+        """
+        others = sorted(
+            ({parse_peer(peer) for peer in self._members.known} | {*self._node.pool.links}) - {self._node.peer}
+        )
+        return await self._credit.collect(random.sample(others, min(len(others), most or len(others))), known)
 
     # inside
 

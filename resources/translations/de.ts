@@ -444,8 +444,110 @@
       <translation>{amount} heute</translation>
     </message>
     <message>
+      <source>since {day}</source>
+      <translation>seit {day}</translation>
+    </message>
+    <message>
+      <source>Certificate</source>
+      <translation>Urkunde</translation>
+    </message>
+    <message>
+      <source>has computed for the neural networks of volunteers:</source>
+      <translation>hat für die neuronalen Netze von Freiwilligen gerechnet:</translation>
+    </message>
+    <message numerus="yes">
+      <source>verified by those it computed for, on %Ln day(s),</source>
+      <translation>
+        <numerusform>bestätigt von denen, für die er gerechnet hat, an %Ln Tag,</numerusform>
+        <numerusform>bestätigt von denen, für die er gerechnet hat, an %Ln Tagen,</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Their signatures are in this picture. Anybody can check them:</source>
+      <translation>Deren Unterschriften stecken in diesem Bild. Jeder kann sie prüfen:</translation>
+    </message>
+    <message>
+      <source>Made on {day}.</source>
+      <translation>Ausgestellt am {day}.</translation>
+    </message>
+    <message>
+      <source>A volunteer's PC</source>
+      <translation>Der PC einer Freiwilligen oder eines Freiwilligen</translation>
+    </message>
+    <message>
+      <source>Nobody's work of this time is verified yet. It is once a trainer has asked part of it again.</source>
+      <translation>Für diese Zeit ist noch keine Arbeit bestätigt. Das geschieht, sobald ein Trainer einen Teil davon noch einmal gefragt hat.</translation>
+    </message>
+    <message>
+      <source>Today</source>
+      <translation>Heute</translation>
+    </message>
+    <message>
+      <source>7 days</source>
+      <translation>7 Tage</translation>
+    </message>
+    <message>
+      <source>Ever</source>
+      <translation>Insgesamt</translation>
+    </message>
+    <message>
+      <source>All badges are earned: {amount}.</source>
+      <translation>Alle Abzeichen sind verdient: {amount}.</translation>
+    </message>
+    <message>
+      <source>{amount}: not reached yet</source>
+      <translation>{amount}: noch nicht erreicht</translation>
+    </message>
+    <message>
+      <source>Leaderboard</source>
+      <translation>Rangliste</translation>
+    </message>
+    <message>
+      <source>Time of the leaderboard</source>
+      <translation>Zeitraum der Rangliste</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln more peer(s): {amount}.</source>
+      <translation>
+        <numerusform>%Ln weiterer Peer: {amount}.</numerusform>
+        <numerusform>%Ln weitere Peers: {amount}.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Others see this PC here once you have chosen a name in Settings.</source>
+      <translation>Andere sehen diesen PC hier, sobald du in den Einstellungen einen Namen gewählt hast.</translation>
+    </message>
+    <message>
+      <source>Badges</source>
+      <translation>Abzeichen</translation>
+    </message>
+    <message>
+      <source>Days with verified work</source>
+      <translation>Tage mit bestätigter Arbeit</translation>
+    </message>
+    <message>
+      <source>Verified operations</source>
+      <translation>Bestätigte Rechenschritte</translation>
+    </message>
+    <message>
+      <source>{amount} of {next}</source>
+      <translation>{amount} von {next}</translation>
+    </message>
+    <message>
+      <source>{amount}: reached on {day}</source>
+      <translation>{amount}: erreicht am {day}</translation>
+    </message>
+    <message>
+      <source>This PC</source>
+      <translation>Dieser PC</translation>
+    </message>
+    <message>
       <source>Nothing yet. Bars appear within a minute after this PC has begun to compute.</source>
       <translation>Noch nichts. Balken erscheinen binnen einer Minute, nachdem dieser PC zu rechnen begonnen hat.</translation>
+    </message>
+    <message>
+      <source>Pictures (*.png)</source>
+      <translation>Bilder (*.png)</translation>
     </message>
     <message>
       <source>Samples and text trained</source>
@@ -492,12 +594,12 @@
       <translation>Karte zum Teilen speichern</translation>
     </message>
     <message>
-      <source>Pictures (*.png)</source>
-      <translation>Bilder (*.png)</translation>
-    </message>
-    <message>
       <source>Copied the share card.</source>
       <translation>Karte zum Teilen kopiert.</translation>
+    </message>
+    <message>
+      <source>Save the certificate</source>
+      <translation>Urkunde speichern</translation>
     </message>
     <message>
       <source>This PC has shared its idle time with a neural network of volunteers since {day}.</source>
@@ -556,16 +658,16 @@
       <translation>Karte zum Teilen kopieren</translation>
     </message>
     <message>
+      <source>Certificate (PNG)</source>
+      <translation>Urkunde (PNG)</translation>
+    </message>
+    <message>
       <source>All else</source>
       <translation>Alles andere</translation>
     </message>
     <message>
       <source>24 hours</source>
       <translation>24 Stunden</translation>
-    </message>
-    <message>
-      <source>7 days</source>
-      <translation>7 Tage</translation>
     </message>
     <message>
       <source>30 days</source>
@@ -632,10 +734,6 @@
       <translation>Rückgaben an dich</translation>
     </message>
     <message>
-      <source>This PC</source>
-      <translation>Dieser PC</translation>
-    </message>
-    <message>
       <source>d MMMM yyyy</source>
       <translation>d. MMMM yyyy</translation>
     </message>
@@ -671,10 +769,6 @@
     <message>
       <source>week from {day}</source>
       <translation>Woche ab {day}</translation>
-    </message>
-    <message>
-      <source>Today</source>
-      <translation>Heute</translation>
     </message>
     <message>
       <source>Sent</source>
@@ -1863,6 +1957,455 @@
       <translation>{done} von {all} Schritten</translation>
     </message>
     <message>
+      <source>The owner of this key: {key}. Compare it with what the organiser has published.</source>
+      <translation>Wem dieser Schlüssel gehört: {key}. Vergleiche ihn mit dem, den der Organisator veröffentlicht hat.</translation>
+    </message>
+    <message numerus="yes">
+      <source>a model of %Ln number(s)</source>
+      <translation>
+        <numerusform>ein Modell mit %Ln Zahl</numerusform>
+        <numerusform>ein Modell mit %Ln Zahlen</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>{what}: {size} in %Ln expert(s) and a trunk.</source>
+      <translation>
+        <numerusform>{what}: {size} in %Ln Experten und einem Rumpf.</numerusform>
+        <numerusform>{what}: {size} in %Ln Experten und einem Rumpf.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>not stated</source>
+      <translation>nicht angegeben</translation>
+    </message>
+    <message>
+      <source>While it trains, about {memory} of memory, and up to {traffic} sent and as much received in an hour.</source>
+      <translation>Beim Trainieren etwa {memory} Speicher, und bis zu {traffic} pro Stunde gesendet und ebenso viel empfangen.</translation>
+    </message>
+    <message>
+      <source>Memory, disk space, traffic and hours stay within your limits in Settings.</source>
+      <translation>Speicher, Plattenplatz, Datenverkehr und Zeiten bleiben innerhalb deiner Grenzen in den Einstellungen.</translation>
+    </message>
+    <message>
+      <source>To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your files, your name and what you type do not.</source>
+      <translation>An die Peers des Laufs: Tensoren des Trainings, verschlüsselt, und die Adresse und der öffentliche Schlüssel dieses PCs. Deine Dateien, dein Name und was du tippst nicht.</translation>
+    </message>
+    <message>
+      <source>Web servers that have the data see the address, too: {hosts}.</source>
+      <translation>Auch Webserver, die die Daten haben, sehen die Adresse: {hosts}.</translation>
+    </message>
+    <message>
+      <source>Not signed</source>
+      <translation>Nicht unterschrieben</translation>
+    </message>
+    <message>
+      <source>It comes with Hearth, as the program itself.</source>
+      <translation>Er gehört zu Hearth, wie das Programm selbst.</translation>
+    </message>
+    <message>
+      <source>Nobody has signed it.</source>
+      <translation>Niemand hat ihn unterschrieben.</translation>
+    </message>
+    <message>
+      <source>To continue text</source>
+      <translation>Text fortzusetzen</translation>
+    </message>
+    <message>
+      <source>To tell what a picture shows</source>
+      <translation>Zu sagen, was ein Bild zeigt</translation>
+    </message>
+    <message numerus="yes">
+      <source>{what}: a model of %Ln number(s), whole on each PC.</source>
+      <translation>
+        <numerusform>{what}: ein Modell mit %Ln Zahl, ganz auf jedem PC.</numerusform>
+        <numerusform>{what}: ein Modell mit %Ln Zahlen, ganz auf jedem PC.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Data that come with Hearth.</source>
+      <translation>Daten, die zu Hearth gehören.</translation>
+    </message>
+    <message>
+      <source>no minimum stated</source>
+      <translation>kein Minimum angegeben</translation>
+    </message>
+    <message>
+      <source>Signed by {key}</source>
+      <translation>Unterschrieben von {key}</translation>
+    </message>
+    <message>
+      <source>Comes with Hearth</source>
+      <translation>Gehört zu Hearth</translation>
+    </message>
+    <message numerus="yes">
+      <source>{size} from the organiser, in %Ln part(s) that are checked by their hashes.</source>
+      <translation>
+        <numerusform>{size} vom Organisator, in %Ln Teil, der anhand seines Hashwerts geprüft wird.</numerusform>
+        <numerusform>{size} vom Organisator, in %Ln Teilen, die anhand ihrer Hashwerte geprüft werden.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Licence of the data: {data}; of the model: {model}.</source>
+      <translation>Lizenz der Daten: {data}; des Modells: {model}.</translation>
+    </message>
+    <message>
+      <source>a PC with {size} of memory</source>
+      <translation>ein PC mit {size} Arbeitsspeicher</translation>
+    </message>
+    <message>
+      <source>{size} free on the disk</source>
+      <translation>{size} frei auf der Platte</translation>
+    </message>
+    <message>
+      <source>Hearth {version} or newer</source>
+      <translation>Hearth {version} oder neuer</translation>
+    </message>
+    <message>
+      <source>Data from the organiser; a list that is fetched after joining says how much.</source>
+      <translation>Daten vom Organisator; wie viele, sagt eine Liste, die nach dem Beitritt geholt wird.</translation>
+    </message>
+    <message>
+      <source>Up to {size} of data are fetched.</source>
+      <translation>Bis zu {size} an Daten werden geholt.</translation>
+    </message>
+    <message>
+      <source>Invite others</source>
+      <translation>Andere einladen</translation>
+    </message>
+    <message>
+      <source>Close</source>
+      <translation>Schließen</translation>
+    </message>
+    <message>
+      <source>The link as QR code</source>
+      <translation>Der Link als QR-Code</translation>
+    </message>
+    <message>
+      <source>Copy the link</source>
+      <translation>Link kopieren</translation>
+    </message>
+    <message>
+      <source>Asking the worker for the link.</source>
+      <translation>Der Worker wird nach dem Link gefragt.</translation>
+    </message>
+    <message>
+      <source>Whoever has this link can join the run “{run}”: they paste it under Add a run, or open it. It leads to this PC and the peers that the run names; one of them must be on.</source>
+      <translation>Wer diesen Link hat, kann dem Lauf „{run}“ beitreten: ihn unter „Lauf hinzufügen“ einfügen oder öffnen. Er führt zu diesem PC und den Peers, die der Lauf nennt; einer davon muss an sein.</translation>
+    </message>
+    <message>
+      <source>There is no link to this run.</source>
+      <translation>Zu diesem Lauf gibt es keinen Link.</translation>
+    </message>
+    <message>
+      <source>Paste the link that somebody gave you, or open the file of a manifest. You see what the run is before you join it.</source>
+      <translation>Füge den Link ein, den dir jemand gegeben hat, oder öffne die Datei eines Manifests. Du siehst, was der Lauf ist, bevor du beitrittst.</translation>
+    </message>
+    <message>
+      <source>Nobody has signed this run: it cannot be told who made it, or whether somebody has changed it on the way. Join it only if you trust whoever gave it to you.</source>
+      <translation>Niemand hat diesen Lauf unterschrieben: Wer ihn gemacht hat und ob ihn unterwegs jemand geändert hat, lässt sich nicht sagen. Tritt nur bei, wenn du dem vertraust, von dem du ihn hast.</translation>
+    </message>
+    <message>
+      <source>Careful: this is not the run “{title}” that this PC has joined ({run}). It only has the same title, and the organiser of that one has not signed it.</source>
+      <translation>Vorsicht: Das ist nicht der Lauf „{title}“, dem dieser PC beigetreten ist ({run}). Er hat nur denselben Titel, und der Organisator von jenem hat ihn nicht unterschrieben.</translation>
+    </message>
+    <message>
+      <source>This PC has joined this run already. Joining it again takes over what its organiser has changed, if this is newer.</source>
+      <translation>Dieser PC ist diesem Lauf schon beigetreten. Ein neuer Beitritt übernimmt, was der Organisator geändert hat, wenn das hier neuer ist.</translation>
+    </message>
+    <message>
+      <source>Add a run</source>
+      <translation>Lauf hinzufügen</translation>
+    </message>
+    <message>
+      <source>Link to a run</source>
+      <translation>Link zu einem Lauf</translation>
+    </message>
+    <message>
+      <source>Look at this run</source>
+      <translation>Lauf ansehen</translation>
+    </message>
+    <message>
+      <source>Paste</source>
+      <translation>Einfügen</translation>
+    </message>
+    <message>
+      <source>Open a file…</source>
+      <translation>Datei öffnen…</translation>
+    </message>
+    <message>
+      <source>Cancel</source>
+      <translation>Abbrechen</translation>
+    </message>
+    <message>
+      <source>Weight</source>
+      <translation>Gewicht</translation>
+    </message>
+    <message>
+      <source>Join this run</source>
+      <translation>Diesem Lauf beitreten</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln PC(s) here say(s) to train it; signed by {key}</source>
+      <translation>
+        <numerusform>%Ln PC hier trainiert ihn, wie er sagt; unterschrieben von {key}</numerusform>
+        <numerusform>%Ln PCs hier trainieren ihn, wie sie sagen; unterschrieben von {key}</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>The organiser's manifest</source>
+      <translation>Das Manifest des Veranstalters</translation>
+    </message>
+    <message>
+      <source>Manifests (*.toml *.json)</source>
+      <translation>Manifeste (*.toml *.json)</translation>
+    </message>
+    <message>
+      <source>Asking the peers of the link what this run is. Nothing is joined by that.</source>
+      <translation>Die Peers des Links werden gefragt, was dieser Lauf ist. Beigetreten wird damit nicht.</translation>
+    </message>
+    <message>
+      <source>Reading what this run is. Nothing is joined by that.</source>
+      <translation>Es wird gelesen, was dieser Lauf ist. Beigetreten wird damit nicht.</translation>
+    </message>
+    <message>
+      <source>{seconds} s; gives up after {most} s.</source>
+      <translation>{seconds} s; gibt nach {most} s auf.</translation>
+    </message>
+    <message>
+      <source>Join “{run}”?</source>
+      <translation>„{run}“ beitreten?</translation>
+    </message>
+    <message>
+      <source>Joining. The run begins beside the others.</source>
+      <translation>Der Beitritt läuft. Der Lauf beginnt neben den anderen.</translation>
+    </message>
+    <message>
+      <source>Joined “{run}” with weight {weight}.</source>
+      <translation>„{run}“ mit Gewicht {weight} beigetreten.</translation>
+    </message>
+    <message>
+      <source>{share} of the time that this PC computes</source>
+      <translation>{share} der Zeit, in der dieser PC rechnet</translation>
+    </message>
+    <message>
+      <source>Look</source>
+      <translation>Ansehen</translation>
+    </message>
+    <message>
+      <source>Paste a link</source>
+      <translation>Einen Link einfügen</translation>
+    </message>
+    <message>
+      <source>Runs in your local network</source>
+      <translation>Läufe in deinem lokalen Netzwerk</translation>
+    </message>
+    <message>
+      <source>Runs that come with Hearth</source>
+      <translation>Läufe, die zu Hearth gehören</translation>
+    </message>
+    <message>
+      <source>Waiting for the worker, which looks at the run.</source>
+      <translation>Gewartet wird auf den Worker, der den Lauf ansieht.</translation>
+    </message>
+    <message>
+      <source>Before you join</source>
+      <translation>Bevor du beitrittst</translation>
+    </message>
+    <message>
+      <source>Who signs it</source>
+      <translation>Wer ihn unterschreibt</translation>
+    </message>
+    <message>
+      <source>What it learns</source>
+      <translation>Was er lernt</translation>
+    </message>
+    <message>
+      <source>On which data</source>
+      <translation>Mit welchen Daten</translation>
+    </message>
+    <message>
+      <source>What it needs</source>
+      <translation>Was er braucht</translation>
+    </message>
+    <message>
+      <source>What it cannot do</source>
+      <translation>Was er nicht kann</translation>
+    </message>
+    <message>
+      <source>Run code here: a manifest is numbers and names that are checked.</source>
+      <translation>Hier Code ausführen: Ein Manifest besteht aus Zahlen und Namen, die geprüft werden.</translation>
+    </message>
+    <message>
+      <source>Look at {run}</source>
+      <translation>{run} ansehen</translation>
+    </message>
+    <message>
+      <source>Shown as soon as the worker has told it.</source>
+      <translation>Erscheint, sobald der Worker es mitgeteilt hat.</translation>
+    </message>
+    <message>
+      <source>This is the only run of this PC. Add another one first, then leave this one.</source>
+      <translation>Das ist der einzige Lauf dieses PCs. Füge zuerst einen anderen hinzu, dann verlass diesen.</translation>
+    </message>
+    <message>
+      <source>Trains by itself as soon as that is ready.</source>
+      <translation>Trainiert von selbst, sobald der so weit ist.</translation>
+    </message>
+    <message>
+      <source>Continues when it has room: allow more disk space in Settings, or leave another run.</source>
+      <translation>Geht weiter, wenn Platz da ist: Erlaube in den Einstellungen mehr Plattenplatz oder verlass einen anderen Lauf.</translation>
+    </message>
+    <message>
+      <source>Continues when its organiser sets a higher goal. Until then the other runs get its time.</source>
+      <translation>Geht weiter, wenn der Organisator ein höheres Ziel setzt. Bis dahin bekommen die anderen Läufe seine Zeit.</translation>
+    </message>
+    <message>
+      <source>{rate} samples per second, step {step}.</source>
+      <translation>{rate} Beispiele pro Sekunde, Schritt {step}.</translation>
+    </message>
+    <message>
+      <source>Preparing</source>
+      <translation>Bereitet sich vor</translation>
+    </message>
+    <message>
+      <source>Its compute process has not started to train yet.</source>
+      <translation>Sein Rechenprozess trainiert noch nicht.</translation>
+    </message>
+    <message>
+      <source>Leave “{run}”? What was trained stays here; the other runs get its time.</source>
+      <translation>„{run}“ verlassen? Was trainiert wurde, bleibt hier; die anderen Läufe bekommen seine Zeit.</translation>
+    </message>
+    <message>
+      <source>Waits</source>
+      <translation>Wartet</translation>
+    </message>
+    <message>
+      <source>Goal reached</source>
+      <translation>Ziel erreicht</translation>
+    </message>
+    <message>
+      <source>Training</source>
+      <translation>Trainiert</translation>
+    </message>
+    <message>
+      <source>Stopping</source>
+      <translation>Hört auf</translation>
+    </message>
+    <message>
+      <source>It saves its work.</source>
+      <translation>Er speichert seine Arbeit.</translation>
+    </message>
+    <message>
+      <source>Asking</source>
+      <translation>Wird gefragt</translation>
+    </message>
+    <message>
+      <source>Weight of {run}</source>
+      <translation>Gewicht von {run}</translation>
+    </message>
+    <message>
+      <source>Show its figures</source>
+      <translation>Zahlen zeigen</translation>
+    </message>
+    <message>
+      <source>Invite</source>
+      <translation>Einladen</translation>
+    </message>
+    <message>
+      <source>Leave</source>
+      <translation>Verlassen</translation>
+    </message>
+    <message>
+      <source>Stay</source>
+      <translation>Bleiben</translation>
+    </message>
+    <message>
+      <source>Leave this run</source>
+      <translation>Diesen Lauf verlassen</translation>
+    </message>
+    <message numerus="yes">
+      <source>call(s)</source>
+      <translation>
+        <numerusform>Aufruf</numerusform>
+        <numerusform>Aufrufe</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Saving what was trained. The run is left as soon as that is done.</source>
+      <translation>Was trainiert wurde, wird gespeichert. Danach ist der Lauf verlassen.</translation>
+    </message>
+    <message>
+      <source>Computed today</source>
+      <translation>Heute gerechnet</translation>
+    </message>
+    <message>
+      <source>Computed ever</source>
+      <translation>Insgesamt gerechnet</translation>
+    </message>
+    <message>
+      <source>Trained on</source>
+      <translation>Trainiert mit</translation>
+    </message>
+    <message>
+      <source>Answered for others</source>
+      <translation>Für andere beantwortet</translation>
+    </message>
+    <message>
+      <source>Organiser</source>
+      <translation>Organisator</translation>
+    </message>
+    <message>
+      <source>Learns</source>
+      <translation>Lernt</translation>
+    </message>
+    <message>
+      <source>Data</source>
+      <translation>Daten</translation>
+    </message>
+    <message>
+      <source>Show the figures of {run}</source>
+      <translation>Zahlen von {run} zeigen</translation>
+    </message>
+    <message>
+      <source>Invite to {run}</source>
+      <translation>Zu {run} einladen</translation>
+    </message>
+    <message>
+      <source>Leave {run}</source>
+      <translation>{run} verlassen</translation>
+    </message>
+    <message>
+      <source>All of the time, as there is no other run.</source>
+      <translation>Die ganze Zeit, da es keinen anderen Lauf gibt.</translation>
+    </message>
+    <message numerus="yes">
+      <source>sample(s)</source>
+      <translation>
+        <numerusform>Beispiel</numerusform>
+        <numerusform>Beispiele</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Shown as soon as the worker has told its runs.</source>
+      <translation>Erscheint, sobald der Worker seine Läufe mitgeteilt hat.</translation>
+    </message>
+    <message>
+      <source>A link or the file of a manifest can also be dropped onto this window.</source>
+      <translation>Ein Link oder die Datei eines Manifests lässt sich auch auf dieses Fenster ziehen.</translation>
+    </message>
+    <message>
+      <source>What this PC trains, for whom, and how they share its time.</source>
+      <translation>Was dieser PC trainiert, für wen, und wie sie sich seine Zeit teilen.</translation>
+    </message>
+    <message>
+      <source>Left “{run}”. What was trained stays in the data folder.</source>
+      <translation>„{run}“ verlassen. Was trainiert wurde, bleibt im Datenordner.</translation>
+    </message>
+    <message>
+      <source>old figures</source>
+      <translation>alte Zahlen</translation>
+    </message>
+    <message>
       <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: whoever has them can impersonate this PC.</source>
       <translation>Peers kennen diesen PC an einem Schlüssel. Geht die Festplatte verloren, bringen diese 24 Wörter den Schlüssel zurück und alles, wofür er steht („hearth identity import“). Schreib sie auf: Wer sie hat, kann sich als dieser PC ausgeben.</translation>
     </message>
@@ -1891,10 +2434,6 @@
       <translation>Aus der Datei eines Manifests …</translation>
     </message>
     <message>
-      <source>The organiser's manifest</source>
-      <translation>Das Manifest des Veranstalters</translation>
-    </message>
-    <message>
       <source>Manifests (*.json)</source>
       <translation>Manifeste (*.json)</translation>
     </message>
@@ -1905,6 +2444,14 @@
     <message>
       <source>It starts in the tray, without opening its window. Your system keeps this; it can be changed there too.</source>
       <translation>Hearth startet im Infobereich, ohne sein Fenster zu öffnen. Dein System merkt sich das; dort lässt es sich auch ändern.</translation>
+    </message>
+    <message>
+      <source>Open links to runs with Hearth</source>
+      <translation>Links zu Läufen mit Hearth öffnen</translation>
+    </message>
+    <message>
+      <source>A click on a link that begins with hearth:// shows what that run is, and asks whether to join it. Your system keeps this.</source>
+      <translation>Ein Klick auf einen Link, der mit hearth:// beginnt, zeigt, was der Lauf ist, und fragt, ob du beitreten willst. Dein System merkt sich das.</translation>
     </message>
     <message>
       <source>Pending restart: the worker reads it when it starts.</source>
@@ -2006,8 +2553,8 @@
       <translation>Die Dateien des Programms werden gelesen.</translation>
     </message>
     <message>
-      <source>In your local network this PC also announces its id, its run and its port, unless “Find peers on this network” is off. Nothing is sent to the makers of Hearth.</source>
-      <translation>In deinem lokalen Netzwerk nennt dieser PC auch seine Kennung, seinen Lauf und seinen Port, außer wenn „Peers in diesem Netzwerk finden“ aus ist. An die Hersteller von Hearth wird nichts gesendet.</translation>
+      <source>In your local network this PC also announces its id, its port, and its runs with the keys of their organisers, unless “Find peers on this network” is off. Nothing is sent to the makers of Hearth.</source>
+      <translation>Im lokalen Netzwerk gibt dieser PC außerdem seine Kennung, seinen Port und seine Läufe mit den Schlüsseln ihrer Organisatoren bekannt, außer „Peers in diesem Netzwerk finden“ ist aus. An die Macher von Hearth wird nichts gesendet.</translation>
     </message>
     <message>
       <source>Of a newer version of the worker</source>
@@ -2446,10 +2993,6 @@
       <translation>Eingeschränkt</translation>
     </message>
     <message>
-      <source>Preparing</source>
-      <translation>Bereitet sich vor</translation>
-    </message>
-    <message>
       <source>Leaving</source>
       <translation>Beendet sich</translation>
     </message>
@@ -2479,10 +3022,6 @@
     <message>
       <source>Why am I running, or not?</source>
       <translation>Warum rechne ich oder nicht?</translation>
-    </message>
-    <message>
-      <source>Close</source>
-      <translation>Schließen</translation>
     </message>
     <message>
       <source>The rules; arrow keys scroll</source>
@@ -3706,6 +4245,10 @@
       <translation>{times:count}-mal hintereinander konnten die Daten des Laufs nicht geholt oder weitergegeben werden ({error}). Bitte melde es.</translation>
     </message>
     <message>
+      <source>data.flat_pictures</source>
+      <translation>Die Bilder von {place} ({count}) gehören zu keiner Klasse. Lege die jeder Klasse in einen eigenen Ordner darin, etwa Katzen und Hunde: Die Namen der Ordner werden die Klassen.</translation>
+    </message>
+    <message>
       <source>data.line_too_long</source>
       <translation>Zeile {line:digits} von {path} ist länger als {most:size}. Mache mehrere Dokumente daraus.</translation>
     </message>
@@ -3744,6 +4287,10 @@
     <message>
       <source>data.not_written</source>
       <translation>{path} ist nicht beschreibbar: {why}.</translation>
+    </message>
+    <message>
+      <source>data.one_class</source>
+      <translation>Alle Bilder von {place} liegen in einem Ordner, {name}, sind also von einer Klasse: Es gibt nichts zu unterscheiden. Für jede Klasse muss es einen Ordner geben, mindestens zwei. Sind die Klassen Ordner in {name}, dann nenne diesen.</translation>
     </message>
     <message>
       <source>data.one_document</source>
@@ -4571,6 +5118,10 @@
       <translation>Der Verlauf deiner Beiträge ist nicht lesbar: {why}.</translation>
     </message>
     <message>
+      <source>links.not_changed</source>
+      <translation>Was Links zu Läufen öffnet, ließ sich nicht ändern: {reason}. Ändere es in den Einstellungen des Systems.</translation>
+    </message>
+    <message>
       <source>list.more</source>
       <translation>{names} und {more:count} weitere</translation>
     </message>
@@ -4669,6 +5220,10 @@
     <message>
       <source>manifest.batch_too_large</source>
       <translation>ein Stapel an einer Schicht nähme {size:size}, und {most:size} sind das Höchste. Verringere batch, sequence oder width.</translation>
+    </message>
+    <message>
+      <source>manifest.cut_off</source>
+      <translation>{what}, und hier endet die Datei: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie noch einmal ganz.</translation>
     </message>
     <message>
       <source>manifest.exists</source>
@@ -5195,7 +5750,7 @@
     </message>
     <message>
       <source>question.no_expert</source>
-      <translation>Kein Experte hat geantwortet. Versuch es gleich noch einmal.</translation>
+      <translation>Kein Experte hat geantwortet. Versuch es gleich noch einmal. Falls es so bleibt: Andere PCs beantworten mehr Fragen von denen, die für den Lauf arbeiten.</translation>
     </message>
     <message>
       <source>question.odd_pixels</source>
@@ -5407,15 +5962,19 @@
     </message>
     <message>
       <source>run.link_organiser</source>
-      <translation>Auf die Lauf-ID muss der Schlüssel des Veranstalters folgen, 64 hexadezimale Ziffern.</translation>
+      <translation>Auf die Lauf-ID muss der Schlüssel des Veranstalters folgen, 64 hexadezimale Ziffern. Vielleicht wurde er abgeschnitten: Kopiere den ganzen Link.</translation>
     </message>
     <message>
       <source>run.link_peers</source>
-      <translation>Auf den Schlüssel des Veranstalters müssen 1 bis 4 Peers folgen, wie `hearth address` sie ausgibt. Vielleicht wurde er abgeschnitten.</translation>
+      <translation>Auf den Schlüssel des Veranstalters müssen 1 bis 4 Peers folgen, wie `hearth address` sie ausgibt. Vielleicht wurde er abgeschnitten: Kopiere den ganzen Link.</translation>
     </message>
     <message>
       <source>run.link_run_id</source>
-      <translation>Der erste Teil muss die ID eines Laufs sein, wie digits-2ac90b73.</translation>
+      <translation>Der erste Teil muss die ID eines Laufs sein, wie digits-2ac90b73. Vielleicht wurde er abgeschnitten: Kopiere den ganzen Link.</translation>
+    </message>
+    <message>
+      <source>run.link_to_start</source>
+      <translation>Mit einem Link startet kein Worker: Er muss zuerst unter Peers sein. Starte ihn mit hearth worker --join, dann hearth run join LINK, und hearth run leave für das, was er nicht trainieren soll.</translation>
     </message>
     <message>
       <source>run.link_unsigned</source>

@@ -32,6 +32,20 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>verified by those it computed for, on %Ln day(s),</source>
+      <translation>
+        <numerusform>verified by those it computed for, on %Ln day,</numerusform>
+        <numerusform>verified by those it computed for, on %Ln days,</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln more peer(s): {amount}.</source>
+      <translation>
+        <numerusform>%Ln more peer: {amount}.</numerusform>
+        <numerusform>%Ln more peers: {amount}.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>%Ln sample(s)</source>
       <translation>
         <numerusform>%Ln sample</numerusform>
@@ -176,6 +190,55 @@
       <translation>
         <numerusform>%Ln other</numerusform>
         <numerusform>%Ln others</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>a model of %Ln number(s)</source>
+      <translation>
+        <numerusform>a model of %Ln number</numerusform>
+        <numerusform>a model of %Ln numbers</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>{what}: {size} in %Ln expert(s) and a trunk.</source>
+      <translation>
+        <numerusform>{what}: {size} in %Ln expert and a trunk.</numerusform>
+        <numerusform>{what}: {size} in %Ln experts and a trunk.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>{what}: a model of %Ln number(s), whole on each PC.</source>
+      <translation>
+        <numerusform>{what}: a model of %Ln number, whole on each PC.</numerusform>
+        <numerusform>{what}: a model of %Ln numbers, whole on each PC.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>{size} from the organiser, in %Ln part(s) that are checked by their hashes.</source>
+      <translation>
+        <numerusform>{size} from the organiser, in %Ln part that is checked by its hash.</numerusform>
+        <numerusform>{size} from the organiser, in %Ln parts that are checked by their hashes.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln PC(s) here say(s) to train it; signed by {key}</source>
+      <translation>
+        <numerusform>%Ln PC here says that it trains it; signed by {key}</numerusform>
+        <numerusform>%Ln PCs here say that they train it; signed by {key}</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>call(s)</source>
+      <translation>
+        <numerusform>call</numerusform>
+        <numerusform>calls</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>sample(s)</source>
+      <translation>
+        <numerusform>sample</numerusform>
+        <numerusform>samples</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -827,6 +890,10 @@
       <translation>The run's data could not be fetched or given {times:count} times in a row ({error}). Please report it.</translation>
     </message>
     <message>
+      <source>data.flat_pictures</source>
+      <translation>The pictures of {place} ({count}) are in no class. Put those of each class into a folder of its own within it, such as cats and dogs: the folders' names become the classes.</translation>
+    </message>
+    <message>
       <source>data.line_too_long</source>
       <translation>Line {line:digits} of {path} is longer than {most:size}. Make several documents of it.</translation>
     </message>
@@ -865,6 +932,10 @@
     <message>
       <source>data.not_written</source>
       <translation>{path} cannot be written: {why}.</translation>
+    </message>
+    <message>
+      <source>data.one_class</source>
+      <translation>All pictures of {place} are in one folder, {name}, and so of one class: there is nothing to tell apart. There must be a folder for each class, two at least. If the classes are folders in {name}, name that one.</translation>
     </message>
     <message>
       <source>data.one_document</source>
@@ -1692,6 +1763,10 @@
       <translation>The history of your contributions cannot be read: {why}.</translation>
     </message>
     <message>
+      <source>links.not_changed</source>
+      <translation>What opens links to runs could not be changed: {reason}. Change it in the system's own settings.</translation>
+    </message>
+    <message>
       <source>list.more</source>
       <translation>{names} and {more:count} more</translation>
     </message>
@@ -1790,6 +1865,10 @@
     <message>
       <source>manifest.batch_too_large</source>
       <translation>a batch at a layer would take {size:size}, and {most:size} are the most. Lower batch, sequence or width.</translation>
+    </message>
+    <message>
+      <source>manifest.cut_off</source>
+      <translation>{what}, and here the file ends: it was cut off, or is not finished. Copy the whole of it again.</translation>
     </message>
     <message>
       <source>manifest.exists</source>
@@ -2316,7 +2395,7 @@
     </message>
     <message>
       <source>question.no_expert</source>
-      <translation>No expert answered. Try again in a moment.</translation>
+      <translation>No expert answered. Try again in a moment. If it goes on: other PCs answer more questions of those that work for the run.</translation>
     </message>
     <message>
       <source>question.odd_pixels</source>
@@ -2528,15 +2607,19 @@
     </message>
     <message>
       <source>run.link_organiser</source>
-      <translation>after the run's id must come the organiser's key, 64 hexadecimal digits.</translation>
+      <translation>after the run's id must come the organiser's key, 64 hexadecimal digits. It may have been cut off: copy the whole link.</translation>
     </message>
     <message>
       <source>run.link_peers</source>
-      <translation>after the organiser's key must come 1 to 4 peers as `hearth address` prints them. It may have been cut off.</translation>
+      <translation>after the organiser's key must come 1 to 4 peers as `hearth address` prints them. It may have been cut off: copy the whole link.</translation>
     </message>
     <message>
       <source>run.link_run_id</source>
-      <translation>the first part must be the id of a run, such as digits-2ac90b73.</translation>
+      <translation>the first part must be the id of a run, such as digits-2ac90b73. It may have been cut off: copy the whole link.</translation>
+    </message>
+    <message>
+      <source>run.link_to_start</source>
+      <translation>A worker does not start with a link: it must be among peers first. Start it with hearth worker --join, then hearth run join LINK, and hearth run leave what it shall not train.</translation>
     </message>
     <message>
       <source>run.link_unsigned</source>

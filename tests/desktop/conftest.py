@@ -147,6 +147,11 @@ def _nothing(params: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
+def alone(params: dict[str, Any]) -> wire.ErrorInfo:
+    """What a worker that knows no others answers."""
+    return wire.ErrorInfo("network", plain("This worker was started without a network."))
+
+
 class ToyWorker:
     """Answers each method by `answers`; a test adds or changes entries, or sends what it likes by `send`."""
 
@@ -165,6 +170,9 @@ class ToyWorker:
             "benchmark": lambda params: BenchmarkStatus("digits", "CPU", 2, None, [], None, None, None, None),
             "predict": lambda params: make_prediction(),
             "network": lambda params: wire.ErrorInfo("network", plain("This worker was started without a network.")),
+            "leaderboard": lambda params: wire.ErrorInfo(
+                "network", plain("This worker was started without a network.")
+            ),
             "trunk": lambda params: TrunkStatus("digits-2ac90b73", "local", []),
             "set_settings": self._set_settings,
         }

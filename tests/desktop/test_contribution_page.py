@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import resource
 import time
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
 from app.background import Saver
-from app.pages.contribution import share_picture
+from app.pages.contribution import certificate, share_picture
 from app.pages.contribution.cards import NOTHING_HERE
 from app.pages.contribution.contribution_page import NOTHING_YET, ContributionPage
 from app.pages.contribution.history import KINDS, Answer, bars, last_week, question, shares
@@ -27,14 +28,30 @@ from app.pages.contribution.week_map import WeekMap
 from app.theme import theme
 from app.window.main_window import MainWindow
 from app.worker.client import WorkerClient
+from core.cli import main
 from core.community.calendar import DAY, HOUR, midnight
+from core.community.certificate_picture import KEYWORD, with_certificate
 from core.community.ledger import Ledger
 from core.community.reading import read_only
+from core.community.signing import sign_bundle
 from core.contracts.control import ErrorInfo
-from core.contracts.credit import Credit, Exchanged, With, day_of
+from core.contracts.credit import (
+    Bundle,
+    Certificate,
+    Credit,
+    Exchanged,
+    Leaderboard,
+    Ranked,
+    Ranking,
+    With,
+    day_of,
+    week_of,
+)
+from core.contracts.errors import CreditError
 from core.contracts.ledger import Amounts, SeriesParams, Session
 from core.contracts.notices import plain
 from core.contracts.status import DeviceStatus
+from core.identity import Identity
 from tests import a_summer
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import SIZES, misfits
@@ -333,6 +350,78 @@ def test_the_share_card_is_a_picture_that_names_nobody(
     assert b"tEXt" not in (tmp_path / "card.png").read_bytes()
     contribution._copy_card()
     assert QGuiApplication.clipboard().image().width() == picture.width()
+
+
+def credited(days: int) -> Credit:
+    """To this PC, on so many days up to today."""
+    today = day_of(time.time())
+    given = [Exchanged("digits-1", today - day, True, 1, 3e9, 0.0, [], 1) for day in range(days)]
+    return Credit(today, given, sum(one.verified for one in given), 0.0, today - days)
+
+
+def test_the_leaderboard_and_the_badges_tell_what_was_verified(
+    qtbot: QtBot, toy: ToyWorker, page: tuple[MainWindow, ContributionPage]
+) -> None:
+    window, contribution = page
+    assert not contribution.leaderboard.isVisible(), "this worker works alone"
+    mine = Ranked(14, "", "", 1e12, True)
+    ranking = Ranking([Ranked(1, "Marta", "Attic", 4e15), Ranked(3, "Ines", "", 2e15), mine], 11, 5e14)
+    toy.answers["leaderboard"] = lambda params: Leaderboard(Ranking([], 0, 0.0), ranking, ranking)
+    toy.answers["credit"] = lambda params: credited(8)
+    contribution._ranked_at = -math.inf
+    contribution.look()
+    qtbot.waitUntil(contribution.leaderboard.isVisible)
+    told = texts(contribution.leaderboard)
+    assert "1. | Marta · Attic | 4.00 PFLOP" in told and "14. | This PC | 1.00 TFLOP" in told
+    assert "11 more peers: 500 TFLOP." in told and "chosen a name in Settings" in told
+    contribution.leaderboard.time._buttons["today"].setFocus()
+    QTest.keyClick(contribution.leaderboard.time._buttons["today"], Qt.Key.Key_Space)
+    assert "Nobody's work of this time is verified yet" in texts(contribution.leaderboard)
+    assert contribution.badges.days.accessibleName() == "Days with verified work: 8 of 30"
+    assert contribution.badges.flops.accessibleName() == "Verified operations: 24 GFLOP of 1 TFLOP"
+    earned = [badge.accessibleName() for badge in contribution.badges.days._shown]
+    assert [": reached on " in name for name in earned] == [True, True, False, False, False]
+    qtbot.waitUntil(lambda: not misfits(window), timeout=5000)
+
+
+def test_a_certificate_is_a_picture_that_anybody_can_verify(
+    qtbot: QtBot,
+    toy: ToyWorker,
+    tmp_path: Path,
+    page: tuple[MainWindow, ContributionPage],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, contribution = page
+    host, week = Identity.generate(), week_of(day_of(time.time()))
+    bundle = Bundle("digits-1", host.peer, week, "the attic", "", (), ())
+    signed = msgspec.json.encode(
+        Certificate("hearth certificate 1", host.peer.hex(), {}, [sign_bundle(host, bundle, False, None)])
+    )
+    toy.answers["credit"] = lambda params: credited(8)
+    toy.answers["certificate"] = lambda params: Path(params["path"]).write_bytes(signed) and {}
+    contribution.look()
+    qtbot.waitUntil(lambda: bool(contribution._shown and contribution._shown.answers["credit"].verified))
+    path = tmp_path / "certificate.png"
+    with qtbot.waitSignal(contribution.saver.told):
+        contribution.save_certificate(path)
+    assert QImage(str(path)).width() == certificate.SIZE[0]
+    assert [one.name for one in tmp_path.glob(".*")] == [], "what the worker wrote is in the picture"
+    assert main(["credit", "verify", str(path)]) == 0
+    assert f"The peer {host.peer.hex()} computed for others" in capsys.readouterr().out
+    whole = path.read_bytes()
+    path.write_bytes(
+        with_certificate(contribution_png(whole), signed.replace(host.peer.hex()[:8].encode(), b"00000000"))
+    )
+    assert main(["credit", "verify", str(path)]) == CreditError.exit_code
+    path.write_bytes(whole[: len(whole) // 2])
+    assert main(["credit", "verify", str(path)]) == CreditError.exit_code
+
+
+def contribution_png(whole: bytes) -> bytes:
+    """The picture without what it carries."""
+    at = whole.index(b"zTXt" + KEYWORD) - 4
+    length = int.from_bytes(whole[at : at + 4], "big")
+    return whole[:at] + whole[at + 12 + length :]
 
 
 # what needs no window

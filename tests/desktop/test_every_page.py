@@ -39,10 +39,12 @@ from app.system.single_instance import Instance
 from app.theme import theme
 from app.widgets.basics import ElidedLabel
 from app.widgets.buttons import Button
+from app.window.sheet import Sheet
 from app.window.sidebar import PageButton
 from app.worker.supervisor import supervise
 from core.community.reading import read_only
-from core.contracts.network_status import Finding
+from core.contracts.control import RunLinked
+from core.contracts.network_status import Finding, FoundRun
 from core.contracts.notices import PLACE, notice, plain
 from core.contracts.settings import Settings
 from core.contracts.status import DeviceStatus, EnergyStatus, EnergyUse, RuleStatus, Status, YieldStatus
@@ -55,14 +57,16 @@ from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.contrast import contrast
 from tests.desktop.test_experts_page import make_grid
 from tests.desktop.test_network_page import make_network, make_peers
+from tests.desktop.test_runs_page import KEY, LINK, SIGNED, UNSIGNED, joined_run
 from tests.desktop.test_text_page import text_status
 from tests.desktop.test_trunk_card import make_trunk
 from tests.desktop.test_widgets import misfits
 from tests.workers import agreed
 
 SMALL, USUAL = (880, 600), (1280, 800)
-PAGES = ("home", "model", "contribution", "network", "experts", "settings", "log", "help", "trust")
-PLACES = (*PAGES, "text", "why", *(f"first run {step}" for step in range(1, 7)))
+PAGES = ("home", "model", "contribution", "runs", "network", "experts", "settings", "log", "help", "trust")
+SHEETS = ("why", "add run", "join", "invite")
+PLACES = (*PAGES, "text", *SHEETS, *(f"first run {step}" for step in range(1, 7)))
 DEADLINE_S = 180.0
 TEXT = 4.5
 """Least contrast of text and its ground (WCAG 2.2, AA)."""
@@ -188,15 +192,22 @@ class Screen:
             window.uncover()
             self.first_run = None
         window.resize(*size)
-        window.why.close_sheet()
+        for sheet in window.findChildren(Sheet):
+            sheet.close_sheet()
         asks = "text" if place == "text" else "picture"
         if self.desktop._last is not None and self.desktop._last.task != asks:
             self.say(text_status() if asks == "text" else make_status(**FIGURES))
-        window.open_page({"text": "model", "why": "home"}.get(place, place))
+        window.open_page({"text": "model", "why": "home"}.get(place, "runs" if place in SHEETS else place))
         page: QWidget = window.current_page()
         if place == "why":
             window.why.open_panel()
             page = window.why
+        if place in ("add run", "join"):
+            self.desktop.add_run("" if place == "add run" else "/a/manifest.toml")
+            page = self.desktop.join_sheet
+        if place == "invite":
+            self.desktop.actions.invite.emit(make_status().run_id)
+            page = self.desktop.invite_sheet
         if place == "model":
             canvas = page.findChild(Canvas)
             assert canvas is not None
@@ -211,7 +222,8 @@ class Screen:
 
     def _show_first_run(self, step: int, size: tuple[int, int]) -> QWidget:
         window = self.desktop.window
-        window.why.close_sheet()
+        for sheet in window.findChildren(Sheet):
+            sheet.close_sheet()
         if self.first_run is None:
             self.first_run = FirstRun(self.desktop.folder, self.desktop.client)
             self.first_run.lend.load()
@@ -260,6 +272,7 @@ FIGURES = {
         DeviceStatus("GPU-2", "Radeon RX 550", "gpu", False, (notice("user.used", idle=24),)),
     ],
     "yields": YieldStatus(37, 62.0, 118.0, [40.0, 62.0, 118.0]),
+    "runs": [msgspec.structs.replace(joined_run(SIGNED), id=make_status().run_id)],
 }
 FINDINGS = [
     Finding("port", True, notice("doctor.listening", address="0.0.0.0:4433"), plain("")),
@@ -278,6 +291,9 @@ def app_screen(tmp_path_factory: pytest.TempPathFactory, qapp: QApplication) -> 
     toy.answers["network"] = lambda params: make_network(peers, params["first"])
     toy.answers["doctor"] = lambda params: FINDINGS
     toy.answers["trunk"] = lambda params: make_trunk()
+    toy.answers["run_details"] = lambda params: SIGNED if params["run"].startswith("digits") else UNSIGNED
+    toy.answers["found_runs"] = lambda params: [FoundRun("pictures-00000000", KEY, 2, LINK)]
+    toy.answers["run_link"] = lambda params: RunLinked(LINK)
     summer = tmp_path_factory.mktemp("summer")
     a_summer.write(summer, time.time())
     toy.tell_of(read_only(summer))
@@ -442,7 +458,9 @@ def test_the_focus_goes_in_reading_order_and_everywhere(either_way: Screen, size
     mirrored = window.layoutDirection() is Qt.LayoutDirection.RightToLeft
     wanted = set(stops(root))
     order: list[QWidget] = []
-    before: QWidget = window.why.close_button if place == "why" else window.sidebar.chip
+    before: QWidget = window.sidebar.chip
+    if isinstance(root, Sheet):
+        before = root._controls()[0]
     if screen.first_run is not None:
         before = screen.first_run.current.heading
     before.setFocus(Qt.FocusReason.TabFocusReason)

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtNetwork import QLocalSocket
 from pytestqt.qtbot import QtBot
 
-from app.system.single_instance import Instance
+from app.system.single_instance import LINKS, Instance, socket_name
 from core.contracts.errors import DataFolderError
 
 
-def second_app(folder: Path) -> "subprocess.Popen[str]":
+def second_app(folder: Path, *words: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-m", "app", "--data-dir", str(folder)],
+        [sys.executable, "-m", "app", "--data-dir", str(folder), *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -55,6 +56,42 @@ def test_a_second_app_raises_the_first_and_ends(qtbot: QtBot, folder: Path) -> N
         assert "open already" in out
         assert errors == ""
     finally:
+        first.release()
+
+
+def test_a_second_app_hands_its_link_to_the_first(qtbot: QtBot, folder: Path) -> None:
+    link = f"hearth://join/pictures-00c0ffee/{'ab' * 32}/{'cd' * 32}@192.168.1.7:4401"
+    first = Instance(folder)
+    assert first.acquire()
+    first.listen()
+    try:
+        with qtbot.waitSignal(first.link_asked) as asked:
+            second = second_app(folder, link)
+        assert asked.args == [link]
+        assert second.communicate(timeout=60)[1] == "" and second.returncode == 0
+        wrong = second_app(folder, "https://example.org")
+        assert "is no link to a run" in wrong.communicate(timeout=60)[1] and wrong.returncode == 2
+    finally:
+        first.release()
+
+
+@pytest.mark.parametrize("sent", [b"x" * 10_000, b"/etc/passwd.toml\n", b"\xff\xfe\n"])
+def test_what_is_no_link_is_not_shown(qtbot: QtBot, folder: Path, sent: bytes) -> None:
+    first = Instance(folder)
+    assert first.acquire()
+    first.listen()
+    came: list[str] = []
+    first.link_asked.connect(came.append)
+    socket = QLocalSocket()
+    try:
+        socket.connectToServer(socket_name(folder, LINKS))
+        assert socket.waitForConnected(5000)
+        socket.write(sent)
+        gone = socket.LocalSocketState.UnconnectedState
+        qtbot.waitUntil(lambda: socket.state() == gone or socket.bytesAvailable() > 0)
+        assert came == []
+    finally:
+        socket.abort()
         first.release()
 
 

@@ -73,7 +73,7 @@ async def main(seed: str, options: dict[str, Any]) -> None:
         async with contextlib.AsyncExitStack() as stack:
             reach = await stack.enter_async_context(Reach(node, bootstrap=bootstrap, **roles))
             if "run" in options:
-                await stack.enter_async_context(Lan(node, [options["run"]]))
+                await stack.enter_async_context(Lan(node, {options["run"]: options.get("organiser")}))
             print(json.dumps({"peer": identity.peer.hex()}), flush=True)
             while line := await asyncio.to_thread(sys.stdin.readline):
                 try:

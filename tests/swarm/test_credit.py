@@ -7,8 +7,20 @@ from pathlib import Path
 import pytest
 
 from core.community import signing
-from core.contracts.credit import PAGE_FILE, SIGN, TOTALS_FILE, Countersigned, Credit, Sheet, SignedSheet, With, week_of
+from core.contracts.credit import (
+    PAGE_FILE,
+    SIGN,
+    TOTALS_FILE,
+    Countersigned,
+    Credit,
+    Leaderboard,
+    Sheet,
+    SignedSheet,
+    With,
+    week_of,
+)
 from core.contracts.errors import RemoteFault
+from core.contracts.export import Collected
 from core.contracts.net import of_run
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
@@ -35,6 +47,13 @@ async def test_host_and_trainer_tell_the_same_and_a_board_believes_what_it_trust
                 return theirs if same and theirs and theirs.verified else None
 
             signed = wait_until(agreed, "the same signed and audited work on both sides")
+            ranked = wait_until(lambda: trainer.ask("leaderboard", {}, Leaderboard).ever.others, "the host's rank")
+            assert ranked == 1, "it has no name, and is counted"
+            host.call("set_settings", {"changes": {"shown_name": "Ann | <b>"}})
+            credited = trainer.ask("collect", {}, Collected).contributors
+            assert [(one.name, one.verified > 0) for one in credited.named] == [
+                ("Ann | <b>", True)
+            ] and not credited.others
             trainer.process.kill()
             trainer.process.wait()
         kept = exchanged(host, given=True)

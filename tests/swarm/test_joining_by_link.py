@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from core.contracts import manifest
-from core.contracts.errors import ManifestError, RunError, SettingsError
+from core.contracts.errors import ManifestError, NetworkError, NotRunning, RunError, SettingsError
 from core.contracts.network_status import NetworkStatus
 from core.contracts.run_details import RunDetails
 from core.contracts.status import RunStatus
@@ -50,6 +50,29 @@ def test_a_volunteer_joins_by_a_link_and_follows_what_the_organiser_changes(tmp_
         follows(organiser, running, run_id, sign(tmp_path, "revision = 2", 'description = "Now with words"'))
 
 
+def test_one_command_signs_joins_asks_the_peers_that_are_named_and_prints_the_link(tmp_path: Path) -> None:
+    organiser, keeper = tmp_path / "organiser", tmp_path / "keeper"
+    start_paused(organiser)
+    start_paused(keeper)
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    alone = hearth(organiser, "run", "publish", str(path))
+    assert alone.returncode == NotRunning.exit_code and "hearth worker --run" in alone.stderr
+    with worker(organiser, "--listen", HERE) as running, worker(keeper, "--listen", HERE) as other:
+        address = hearth(other.folder, "address").stdout.strip()
+        path.write_text(f'bootstrap = ["{address}"]\nrevision = 2\n{TINY}')
+        said = hearth(running.folder, "run", "publish", str(path))
+        assert said.returncode == NetworkError.exit_code and "does not give it to others" in said.stdout, said.stderr
+        link = said.stdout.splitlines()[-1]
+        assert hearth(other.folder, "run", "join", link, "--yes").returncode == 0
+        path.write_text(f'bootstrap = ["{address}"]\nrevision = 3\n{TINY}')
+        said = hearth(running.folder, "run", "publish", str(path))
+        assert said.returncode == 0 and "goes by revision 3" in said.stdout, said.stderr
+        assert "gives revision 3 to others" in said.stdout and said.stdout.splitlines()[-1] == link
+        again = hearth(running.folder, "run", "publish", str(tmp_path / "tiny.signed.json"))
+        assert again.returncode == 0 and "is signed" in again.stdout
+
+
 def joins(running: RunningWorker, link: str, run: manifest.Manifest) -> None:
     """The volunteer's only run is that of the link from now on; before, it says whose it is and asks."""
     organiser = str(run.organiser)
@@ -62,6 +85,10 @@ def joins(running: RunningWorker, link: str, run: manifest.Manifest) -> None:
     assert refused.returncode == ManifestError.exit_code and "not signed by the organiser" in refused.stderr
     joined = hearth(running.folder, "run", "join", link, "--yes")
     assert joined.returncode == 0 and f"Joined {run.run_id}" in joined.stdout, joined.stderr
+    twin = running.folder.parent / "twin.toml"
+    twin.write_text(TINY.replace('"Tiny digits"', '"TINY  digits"'))
+    shown = hearth(running.folder, "run", "show", str(twin)).stdout
+    assert "Nobody has signed it." in shown and f"another run of this title, {run.run_id}" in shown
     assert hearth(running.folder, "run", "leave", "digits").returncode == 0
     running.call("resume")
     kept = running.folder / "runs" / run.run_id / "manifest.json"

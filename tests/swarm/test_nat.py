@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from core.contracts.network_status import FoundRun
 from core.identity import Identity
 from core.net.nat import NOT_CERTAIN
 from tests.swarm.namespaces import ROOT, Host, Internet
@@ -241,6 +242,8 @@ def test_peers_on_one_lan_find_each_other(internet: Internet) -> None:
 
 def test_the_workers_of_two_apps_on_one_lan_need_no_address_to_share_a_run(internet: Internet, tmp_path: Path) -> None:
     router = internet.router("a", nat="cone")
+    signed, organiser = "pictures-00c0ffee", "ab" * 32
+    other = Peer(internet.host("other", router), run=signed, organiser=organiser)
     for name in ("shy", "first", "second"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "settings.json").write_text(json.dumps({"version": 3, "lan": name != "shy"}))
@@ -256,6 +259,11 @@ def test_the_workers_of_two_apps_on_one_lan_need_no_address_to_share_a_run(inter
         return bool(here and there) and not here & there and len(here | there) == 32
 
     wait_until(shared, "each expert of the run at one of them")
+    [offered] = wait_until(lambda: first.ask("found_runs", list[FoundRun]), "the other peer's run")
+    assert (offered.run_id, offered.organiser, offered.peers) == (signed, organiser, 1)
+    assert other.name in offered.link
+    state = first.network()
+    assert state is not None and [peer.peer for peer in state.peers] == [second.name], "nobody is dialled for an offer"
     state = shy.network()
     assert state is not None and state.peers == []
 

@@ -29,7 +29,9 @@ def test_a_folder_becomes_a_run_that_two_train(folder: Path, tmp_path: Path) -> 
     made = hearth(one, "run", "new", str(folder), "--volunteers", "2", "--out", str(out), "--yes")
     assert made.returncode == 0, made.stderr
     assert "100 documents of 100 files" in made.stdout and "Proposed for 2 volunteers" in made.stdout
+    assert "Nobody has said under which licence" in made.stdout
     manifest = manifests.load(str(out))
+    assert manifest.licence and manifest.licence.data == "unknown"
     assert (manifest.run, manifest.title, manifest.strategy) == ("my-tales", "My tales", "diloco")
     assert tomllib.loads(out.read_text())["shard_list"]["sha256"] in shards.here(one / "runs" / manifest.run_id)
 
@@ -41,10 +43,19 @@ def test_a_folder_becomes_a_run_that_two_train(folder: Path, tmp_path: Path) -> 
             place = two / "runs" / manifest.run_id
             wait_until(lambda: len(shards.here(place)) > 10, "shards come from the first")
             assert not (two / shards.OWN).exists()
+            assert _says(two, "show", "Data").startswith("text, 0.2 MB in ")
+            wait_until(lambda: _says(one, "status", "Peers").startswith("2 PCs at work"), "each knows of the other")
+            assert "passes over the data" in _says(one, "status", "Progress")
         with worker(two, "--run", str(out), "--listen", HERE, "--bootstrap", address) as again:
             before = again.status().samples
             again.until(lambda status: status.samples > before > 0, "it goes on after a restart")
             assert not again.status().attention
+
+
+def _says(folder: Path, what: str, heading: str) -> str:
+    """A line of what a command says of the run."""
+    lines = hearth(folder, "run", what, "my-tales").stdout.splitlines()
+    return next(line.removeprefix(heading).strip() for line in lines if line.startswith(heading))
 
 
 def test_what_cannot_be_made_is_told_and_nothing_is_written(folder: Path, tmp_path: Path) -> None:

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.contracts.errors import CallRefused, RemoteFault
+from core.contracts.errors import AllowanceSpent, CallRefused, RemoteFault
 from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest
 from core.contracts.net import PeerAddress
 from core.contracts.status import ExpertStatus
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
+from core.swarm.allowance import LITTLE
 from tests.workers import DIGITS_CALLS, RunningWorker, hearth, worker
 
 HERE = "127.0.0.1:0"
@@ -105,6 +106,21 @@ async def test_a_peer_that_floods_does_not_starve_another(where: PeerAddress) ->
             task.cancel()
         await asyncio.gather(*floods, return_exceptions=True)
     assert statistics.median(times["other"]) < statistics.median(times["flood"]) / 3
+
+
+async def test_a_stranger_asks_the_model_a_little_and_trains_all_the_same(where: PeerAddress) -> None:
+    """See `core.swarm.allowance`."""
+    async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+        client, rows = Client(node, where), 2048
+        asked = 0
+        with pytest.raises(RemoteFault, match="ask again later") as refused:
+            while asked < 2 * LITTLE:
+                reply, _ = await client.call("inference", numbers(rows) * len(UIDS), rows, UIDS)
+                assert all(reply.answered)
+                asked += rows * len(UIDS)
+        assert refused.value.fault == AllowanceSpent.code and asked >= LITTLE / 2 - rows * len(UIDS)
+        reply, _ = await client.call("forward", numbers(rows) * len(UIDS), rows, UIDS)
+        assert all(reply.answered)
 
 
 async def test_what_is_wrong_is_refused_with_its_reason(host: RunningWorker, where: PeerAddress) -> None:

@@ -10,6 +10,7 @@ from core import cli
 from core.commands import common
 from core.commands.devices import describe
 from core.community.ledger import Ledger
+from core.contracts.credit import Published
 from core.contracts.ledger import Amounts
 from core.contracts.network_status import DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus
 from core.contracts.notices import Sentences, plain
@@ -153,3 +154,18 @@ def test_a_trunk_that_was_taken_over_is_of_no_trainers(said: Any) -> None:
     assert "traffic 0.3 MB sent, 0 MB received" in text
     made = msgspec.structs.replace(status, parts=[msgspec.structs.replace(part, peers=3)])
     assert "step 7 of 3 trainers  5f5f5f5f" in said("trunk", trunk=[made])[1]
+
+
+def test_a_board_of_a_small_swarm_says_why_little_counts_and_what_helps(said: Any) -> None:
+    few = Published(2, 0.0, 3e9, 1, [], {"quarter": 2e9, "audited": 1e9})
+    code, text = said("board", "--out", "board", board=[few])
+    assert code == 0 and "Pending, 2 GFLOP: more than a quarter from one trainer." in text
+    assert "--trust PEER" in text and text.index("quarter") < text.index("audited")
+    assert "No peer has shown" in said("board", "--out", "board", board=[Published(0, 0.0, 0.0, 0, [])])[1]
+    assert "--trust" not in said("board", "--out", "board", board=[Published(50, 9e9, 1e9, 40, [])])[1]
+
+
+def test_a_worker_does_not_start_with_a_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["worker", "--run", "hearth://join/digits-2ac90b73/ab", "--data-dir", str(tmp_path / "data")]
+    assert cli.main(arguments) == 2
+    assert "hearth run join LINK" in capsys.readouterr().err and not (tmp_path / "data").exists()

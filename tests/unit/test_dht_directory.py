@@ -29,6 +29,7 @@ async def directory(at: Peer, *uids: Uid, load: float = 0.0, mirror_limit: int =
             await until(lambda: len(at.dht._own) >= len(uids), "the announcement")
             await made.announce()
         yield made
+    await at.dht.leave("digits.")
 
 
 @pytest.fixture

@@ -259,6 +259,15 @@ async def test_tombstones_remove_at_once_and_only_ones_own(pair: list[Peer]) -> 
         assert (await reader.dht.get("p."))["2"].peer == b.id
 
 
+async def test_who_leaves_a_run_removes_all_that_it_told_of_it(pair: list[Peer]) -> None:
+    a, b = pair
+    await a.dht.store_many({"left.hosts": {"a": b"1"}, "left.ckpt.trunk": {"a": b"2"}, "kept.hosts": {"a": b"3"}}, 60)
+    await b.dht.store("left.hosts", b"4", 60, subkey="b")
+    await a.dht.leave("left.")
+    found = await b.dht.get_many(["left.hosts", "left.ckpt.trunk", "kept.hosts"])
+    assert [{*records} for records in found.values()] == [{"b"}, set(), {"a"}]
+
+
 async def test_records_expire_on_the_network(pair: list[Peer]) -> None:
     a, b = pair
     await a.dht.store("key", b"v", 0.5)

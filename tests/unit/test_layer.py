@@ -196,6 +196,23 @@ async def test_gradients_that_do_not_come_back_are_made_up_for_by_the_others() -
         close(actual, expected)
 
 
+@pytest.mark.parametrize("apart", [10.0, 720.0])
+async def test_what_an_expert_that_hardly_counted_gives_is_not_blown_up(apart: float) -> None:
+    """Of two experts one decides every sample, and its gradient does not come back: the other's weight is e^-apart."""
+    favourite, other = (0, 0), (2, 2)
+    setup = Setup([favourite, other], balance=0.0)
+    with torch.no_grad():
+        for parameter in setup.gate.parameters():
+            parameter.zero_()
+        [*setup.gate.parameters()][-1][setup.gate.columns(torch.tensor([favourite]))[0]] = apart / 2
+    async with setup.serving():
+        _, passed = await setup.layer.forward(setup.x)
+        setup.break_down("backward", favourite)
+        by_x, _ = await setup.layer.backward(passed, setup.gradient)
+    faint = passed.weights.min(1, keepdim=True).values
+    assert by_x.norm() <= 100 * (faint * setup.gradient).norm(), "it counts for no more than its weight allows"
+
+
 class TwoHosts(LocalDirectory):
     """Experts in even rows of the grid live on one host, those in odd rows on another, (2, 2) on none any more."""
 

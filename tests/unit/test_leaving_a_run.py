@@ -5,6 +5,7 @@ import asyncio
 import socket
 import struct
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 import pytest
@@ -43,8 +44,8 @@ async def test_nothing_of_a_run_stays_at_the_node(tmp_path: Path) -> None:
                 list(node.on_banned),
             )
 
-        async def nobody(*_: object) -> list[str]:
-            return []
+        async def nobody(*_: object) -> NoReturn:
+            raise AssertionError("this is no backbone peer")
 
         before, book = registered(), CreditBook(Ledger(tmp_path), node.identity)
         for name in ("one", "two"):

@@ -65,6 +65,17 @@ def told(tmp_path: Path, *changes: tuple[str, str], text: str = TINY, name: str 
     return [str(one) for one in manifest.check(path)[1]]
 
 
+@pytest.mark.parametrize("left", [1, 30, 180, -1])
+def test_a_file_that_was_cut_off_is_told_from_one_that_is_wrong(left: int, tmp_path: Path) -> None:
+    text = json.dumps(tomllib.loads(TINY), indent=1)
+    [said] = told(tmp_path, text=text[:left], name="mine.json")
+    assert "it was cut off" in said and "Copy the whole" in said
+    [said] = told(tmp_path, (":", ";"), text=text, name="mine.json")
+    assert "cut off" not in said
+    [said] = told(tmp_path, text=TINY[: TINY.index("digits")], name="mine.toml")
+    assert "it was cut off" in said
+
+
 def test_a_manifest_in_toml_is_the_one_in_json(tmp_path: Path) -> None:
     path = tmp_path / "tiny.toml"
     path.write_text("\ufeff" + TINY, encoding="utf8")

@@ -182,7 +182,7 @@ def test_what_cannot_be_used_is_named(tmp_path: Path) -> None:
         cutting.survey(found.source)
     (tmp_path / "one" / "only").mkdir(parents=True)
     Image.new("L", (4, 4)).save(tmp_path / "one" / "only" / "a.png")
-    with pytest.raises(DataError, match="There are 1 classes"):
+    with pytest.raises(DataError, match=r"are in one folder, .* nothing to tell apart"):
         picture_files.find(tmp_path / "one")
     idx(tmp_path / "short", 100)
     images = tmp_path / "short" / "train-images-idx3-ubyte"
@@ -194,3 +194,13 @@ def test_what_cannot_be_used_is_named(tmp_path: Path) -> None:
     (tmp_path / "short" / "train-labels-idx1-ubyte").unlink()
     with pytest.raises(DataError, match="no file of labels"):
         picture_files.find(tmp_path / "short")
+
+
+@pytest.mark.parametrize("template", [[], ["--template", "pictures"]])
+def test_pictures_without_folders_are_of_no_class(
+    template: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coloured(tmp_path / "in", 2)
+    arguments = ["--data-dir", str(tmp_path / "data"), "--out", str(tmp_path / "x.toml"), "--yes", *template]
+    assert cli.main(["run", "new", str(tmp_path / "in" / "red"), *arguments]) == DataError.exit_code
+    assert "into a folder of its own" in capsys.readouterr().err

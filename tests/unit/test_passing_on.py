@@ -73,7 +73,7 @@ async def test_what_peers_ask_reaches_compute_in_the_memory_in_which_it_came() -
 
     compute.register_carrier(SERVE, serve)
     incoming = IncomingCalls(worker, lambda: True)
-    incoming.register(cast(RpcNode, network), "run")
+    incoming.register(cast(RpcNode, network), "run", lambda peer, size: None)
     handler = network.handlers[of_run(METHODS["forward"], "run")]
     context = Context(PEER, None, math.inf)
     reply, payload = await handler(NONSENSE, PIECES, context)
@@ -90,7 +90,7 @@ async def test_a_few_that_ask_as_much_as_they_may_keep_out_nobody() -> None:
     worker, compute, network = Calls(), Calls(), Network()
     join(worker, compute)
     compute.register_carrier(SERVE, lambda call, payload, incoming: asyncio.get_running_loop().create_future())
-    IncomingCalls(worker, lambda: True).register(cast(RpcNode, network), "run")
+    IncomingCalls(worker, lambda: True).register(cast(RpcNode, network), "run", lambda peer, size: None)
     handler = network.handlers[of_run(METHODS["forward"], "run")]
 
     def given(peer: PeerId, size: int) -> int:

@@ -113,6 +113,10 @@ class Registry:
     def SetValueEx(self, key: Key, name: str, reserved: int, kind: int, value: Any) -> None:
         key.values[name] = value
 
+    def DeleteKey(self, root: str, name: str) -> None:
+        self.OpenKey(root, name)
+        del self.keys[name]
+
     def DeleteValue(self, key: Key, name: str) -> None:
         if name not in key.values:
             raise FileNotFoundError(2, "The system cannot find the file specified")

@@ -9,18 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.community import board, payloads, signing
+from core.community import payloads, signing
 from core.community.credit_book import CreditBook
 from core.community.ledger import Ledger
 from core.community.telemetry import Telemetry
 from core.contracts import manifest as manifests
-from core.contracts.credit import BoardTotals, Bundle, Entry, Line, Named, Sheet, day_of, week_of
+from core.contracts.credit import BoardTotals, Bundle, Entry, Leaderboard, Line, Named, Ranking, Sheet, day_of, week_of
 from core.contracts.errors import CreditError, ManifestError, RunError
 from core.contracts.manifest import Manifest
 from core.contracts.telemetry import (
     CREDIT,
     FUTURE_S,
-    LEADERS,
     MAX_BOARD,
     PRESENCE,
     PROGRESS,
@@ -56,7 +55,8 @@ def here(who: Identity, leaf: str = PRESENCE) -> str:
 
 
 def leaders(who: Identity) -> Leaders:
-    return Leaders(RUN, who.peer, time.time(), 1, 1, 1.0, 1.0, 0.0, (), (), ())
+    nobody = Ranking([], 0, 0.0)
+    return Leaders(RUN, who.peer, time.time(), 1, 1, 1.0, 1.0, 0.0, Leaderboard(nobody, nobody, nobody))
 
 
 def test_what_is_signed_for_its_topic_is_believed() -> None:
@@ -129,21 +129,6 @@ def test_rights_are_what_the_table_of_the_contract_says() -> None:
     assert f"user {board_}\n" in acl_file(RIGHTS) and f"pattern write hearth/1/{RUN}/in/%u/presence" in acl_file(RIGHTS)
 
 
-def test_a_board_tells_of_no_more_than_fits() -> None:
-    today = day_of(time.time())
-    peers = [f"{number:064x}" for number in range(60)]
-    lines = [Line(RUN, today - number % 10, peer, 10.0 + number, {"audited": 1.0}) for number, peer in enumerate(peers)]
-    lines.append(Line("another", today, peers[0], 1e9, {}))
-    names = {peer: Named("x" * 40, "ü" * 40) for peer in peers}
-    totals = BoardTotals("hearth board 1", BOARD.peer.hex(), time.time(), {RUN: "A run"}, [], lines, names, 0, [])
-    told = board.leaders(totals, RUN, today, 3, 4.0)
-    assert [one.peer for one in told.ever] == peers[: -LEADERS - 1 : -1]
-    assert [one.verified for one in told.day] == [60.0, 50.0, 40.0, 30.0, 20.0, 10.0]
-    assert len(told.week) == LEADERS and told.peers == 60 and told.pending == 60.0
-    payload = payloads.sealed(BOARD, told)
-    assert len(payload) < MAX_BOARD and payloads.opened(topic_board(RUN, BOARD.peer.hex()), payload, RIGHTS) == told
-
-
 def test_a_manifest_names_brokers_and_stays_the_same_run() -> None:
     digits = manifests.load("digits")
     named = msgspec.structs.replace(digits, brokers=("mqtts://broker.example.org:8883", "mqtt://[2001:db8::1]:1883"))
@@ -193,6 +178,22 @@ async def test_the_newest_counts_whatever_comes_last(tmp_path: Path) -> None:
     told(7.0, True)
     told(5.0, False)
     assert here.online() == (1, 2.0), "the last will of the connection before"
+
+
+async def test_a_board_tells_its_own_sums_and_they_fit(tmp_path: Path) -> None:
+    here, today = telling(tmp_path, BOARD, True), day_of(time.time())
+    run = here.run_id
+    peers = [f"{number:064x}" for number in range(60)]
+    lines = [Line(run, today, peer, 10.0 + number, {"audited": 1.0}) for number, peer in enumerate(peers)]
+    names = {peer: Named("\N{SNOWMAN}" * 40, "\N{SNOWMAN}" * 40) for peer in peers}
+    totals = BoardTotals("hearth board 1", BOARD.peer.hex(), time.time(), {run: "A run"}, [], lines, names, 0, [])
+    told: list[bytes] = []
+    here._telemetry.tell = lambda run, topic, payload: told.append(payload)  # type: ignore[method-assign]
+    here.publish(totals, today)
+    assert len(told[0]) < MAX_BOARD
+    leaders = payloads.opened(topic_board(run, BOARD.peer.hex()), told[0], {run: here.rights})
+    assert isinstance(leaders, Leaders) and leaders.peers == 60 and leaders.pending == 60.0
+    assert [one.verified for one in leaders.ranked.today.best][:3] == [69.0, 68.0, 67.0]
 
 
 async def test_a_notice_stays_is_shown_and_comes_from_the_organiser_alone(tmp_path: Path) -> None:

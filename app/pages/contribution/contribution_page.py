@@ -1,5 +1,6 @@
 """Contribution: what this PC did today, this week and ever, and its history as the worker's ledger tells it."""
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -11,10 +12,11 @@ from PySide6.QtGui import QGuiApplication, QImage, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QGridLayout
 
 from app import theme as look
-from app.background import Saver
+from app.background import Saver, encoded
 from app.language import mark, told, tr, tr_run
-from app.pages.contribution import share_picture
+from app.pages.contribution import certificate, share_picture
 from app.pages.contribution.cards import ASKING, NOTHING_HERE, CreditCard, HistoryCard, SharesCard, TotalCard, WeekCard
+from app.pages.contribution.community_cards import BadgesCard, LeaderboardCard
 from app.pages.contribution.history import (
     BY,
     GROUPS,
@@ -40,15 +42,20 @@ from app.widgets.buttons import Button, Segmented
 from app.widgets.menu import Menu
 from app.window.page import LookingPage
 from app.worker.client import WorkerClient
+from core.community.certificate_picture import with_certificate
 from core.contracts import manifest as manifests
+from core.contracts.credit import Leaderboard
 from core.contracts.errors import HearthError
 from core.contracts.ledger import LISTED, ListParams, Totals
 from core.contracts.status import Status
 
 EVERY_MS = 10_000
 """Between two looks at the ledger, while the page is seen."""
+RANKED_S = 60.0
+"""The same for the leaderboard."""
 TOLD_MS = 8000
 NOTHING_YET = mark("Nothing yet. Bars appear within a minute after this PC has begun to compute.")
+PICTURES = mark("Pictures (*.png)")
 FOUR_ABREAST = 700
 """Pages narrower than this have the cards of totals in two rows."""
 
@@ -99,7 +106,11 @@ class ContributionPage(LookingPage):
         self._totals_grid = QGridLayout()
         self._totals_grid.setSpacing(look.CARD_GAP)
         self.history, self.week, self.shares = HistoryCard(), WeekCard(), SharesCard()
-        add(self.body, self._totals_grid, (self.history, 3), (Pair(self.week, self.shares), 2))
+        self.leaderboard, self.badges = LeaderboardCard(), BadgesCard()
+        self._others = Pair(self.leaderboard, self.badges)
+        self._others.hide()
+        self._ranked_at = -math.inf
+        add(self.body, self._totals_grid, (self.history, 3), (Pair(self.week, self.shares), 2), self._others)
         self._placed: tuple[int, int] = (0, 0)
         self._place_totals(all_abreast=True)
         self._built_in = {run.run_id: run.title for run in map(manifests.load, manifests.built_in_runs())}
@@ -183,6 +194,9 @@ class ContributionPage(LookingPage):
 
         client.totals(this.expect("totals"), failed)
         client.credit(this.expect("credit"), failed)
+        if time.monotonic() - self._ranked_at > RANKED_S:
+            self._ranked_at = time.monotonic()
+            client.leaderboard(self._show_leaderboard, lambda error: None)  # this PC works alone
         client.series(last_week(now), this.expect("week"), failed)
         client.sessions(ListParams(LISTED), this.expect("sessions"), failed)
         for metric, _, _ in kind.metrics:
@@ -203,6 +217,7 @@ class ContributionPage(LookingPage):
         series = [Answer(answers[f"{metric} by run"], answers[f"{metric} by device"]) for metric, _, _ in kind.metrics]
         totals: Totals = answers["totals"]
         self.credit.show_credit(answers["credit"])
+        self.badges.show_credit(answers["credit"])
         self._show_totals(totals)
         shown = bars(kind, series, self.history.group.value(), chosen, self._names, answers["sessions"])
         empty = tr(NOTHING_HERE) if totals.since else tr(NOTHING_YET)
@@ -213,6 +228,10 @@ class ContributionPage(LookingPage):
         headings = {**GROUPS, "device": mark("Kinds")} if kind is KINDS["bytes"] else GROUPS
         groups = {tr(headings[by]): shares(series, by, self._names) for by in BY}
         self.shares.show_shares(kind, groups, tr(RANGES[chosen]))
+
+    def _show_leaderboard(self, leaderboard: Leaderboard) -> None:
+        self.leaderboard.show_leaderboard(leaderboard)
+        self._others.show()
 
     def _show_totals(self, totals: Totals) -> None:
         since = tr("Nothing is known yet.") if totals.since is None else tr("Since {day}.", day=day_name(totals.since))
@@ -238,6 +257,8 @@ class ContributionPage(LookingPage):
         menu.addAction(tr("History as a table (CSV)")).triggered.connect(self._ask_csv)
         menu.addAction(tr("Share card (PNG)")).triggered.connect(self._ask_png)
         menu.addAction(tr("Copy the share card")).triggered.connect(self._copy_card)
+        if self._shown and self._shown.answers["credit"].verified:
+            menu.addAction(tr("Certificate (PNG)")).triggered.connect(self._ask_certificate)
         menu.open_under(self.export)
 
     def _ask_csv(self) -> None:
@@ -246,13 +267,35 @@ class ContributionPage(LookingPage):
             self.save_csv(Path(name))
 
     def _ask_png(self) -> None:
-        name, _ = QFileDialog.getSaveFileName(self, tr("Save the share card"), "hearth.png", tr("Pictures (*.png)"))
+        name, _ = QFileDialog.getSaveFileName(self, tr("Save the share card"), "hearth.png", tr(PICTURES))
         if name:
             self.saver.save(Path(name), self.card())
 
     def _copy_card(self) -> None:
         QGuiApplication.clipboard().setImage(self.card())
         self._tell(tr("Copied the share card."))
+
+    def _ask_certificate(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, tr("Save the certificate"), "hearth-certificate.png", tr(PICTURES))
+        if name:
+            self.save_certificate(Path(name))
+
+    def save_certificate(self, path: Path) -> None:
+        """Write a picture that carries what trainers have signed; the worker is asked for that first."""
+        signed = path.with_name(f".{path.name}.signed")
+
+        def written(_: object) -> None:
+            try:
+                document = signed.read_bytes()
+                signed.unlink()
+            except OSError as error:
+                self._tell(tr("{file} could not be written: {reason}.", file=path.name, reason=error.strerror))
+                return
+            assert self._shown is not None
+            picture = certificate.paint(self._shown.answers["credit"], document)
+            self.saver.save(path, lambda: with_certificate(encoded(picture), document))
+
+        self._client.certificate(signed, written, lambda error: self._tell(told(error.notice)))
 
     def save_csv(self, path: Path) -> None:
         """Write all metrics of the chosen range, told apart as the bars are; the worker is asked for them first."""

@@ -37,29 +37,40 @@ def paint(shared: Shared) -> QImage:
     image.fill(colors.color("canvas"))
     painter = smooth(image)
     paint_app_icon(painter, QRectF(MARGIN, 64, 72, 72))
-    _text(painter, "Hearth", QRectF(MARGIN + 92, 64, 400, 72), 34, "text", QFont.Weight.DemiBold)
-    _text(painter, shared.headline, QRectF(MARGIN, 158, SIZE[0] - 2 * MARGIN, 48), 28, "text2")
+    write(painter, "Hearth", QRectF(MARGIN + 92, 64, 400, 72), 34, "text", QFont.Weight.DemiBold)
+    write(painter, shared.headline, QRectF(MARGIN, 158, SIZE[0] - 2 * MARGIN, 48), 28, "text2")
     wide = (SIZE[0] - 2 * MARGIN) / max(1, len(shared.figures))
     for at, (amount, meaning) in enumerate(shared.figures):
         left = MARGIN + at * wide
-        _text(painter, amount, QRectF(left, 232, wide - 16, 64), 46, "text", QFont.Weight.DemiBold)
-        _text(painter, meaning, QRectF(left, 296, wide - 16, 36), 23, "text2")
+        write(painter, amount, QRectF(left, 232, wide - 16, 64), 46, "text", QFont.Weight.DemiBold)
+        write(painter, meaning, QRectF(left, 296, wide - 16, 36), 23, "text2")
     _paint_bars(painter, shared.bars)
-    _text(painter, shared.caption, QRectF(MARGIN, 536, SIZE[0] - 2 * MARGIN, 32), 20, "text3")
-    _text(painter, shared.foot, QRectF(MARGIN, 572, SIZE[0] - 2 * MARGIN, 32), 20, "text3")
+    write(painter, shared.caption, QRectF(MARGIN, 536, SIZE[0] - 2 * MARGIN, 32), 20, "text3")
+    write(painter, shared.foot, QRectF(MARGIN, 572, SIZE[0] - 2 * MARGIN, 32), 20, "text3")
     painter.end()
     return image
 
 
-def _text(
+def write(
     painter: QPainter,
     text: str,
     room: QRectF,
     size: int,
     tone: str,
     weight: QFont.Weight = QFont.Weight.Normal,
+    align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
 ) -> None:
-    """One line, made smaller where it does not fit."""
+    """One line, made smaller where it does not fit.
+
+    Args:
+        painter: of the picture.
+        text: the line.
+        room: where it stands.
+        size: pixels, if it fits.
+        tone: colour role.
+        weight: of the font.
+        align: at which side of the room it stands.
+    """
     font = theme().font("body")
     font.setWeight(weight)
     for pixels in range(size, 11, -1):
@@ -68,7 +79,7 @@ def _text(
         if painter.fontMetrics().horizontalAdvance(text) <= room.width():
             break
     painter.setPen(theme().color(tone))
-    painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), text)
+    painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter | align), text)
 
 
 def _paint_bars(painter: QPainter, bars: Bars) -> None:

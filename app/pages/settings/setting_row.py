@@ -1,6 +1,7 @@
 """A row of the settings: label and explanation at the left, the control at the right, a refusal below."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from app import theme as look
 from app.icons import smooth
 from app.language import mark, told, tr, tr_setting
 from app.pages.settings.setting_controls import Control, SwitchControl, make_control
+from app.system.link_handler import opens_links
 from app.system.start_at_login import start_at_login
 from app.theme import theme
 from app.widgets.basics import Card, Divider, Label, Pair
@@ -24,6 +26,11 @@ DEFAULTS = dataclasses.asdict(Settings())
 LOGIN = mark("Start Hearth when I log in")
 LOGIN_HELP = mark(
     "It starts in the tray, without opening its window. Your system keeps this; it can be changed there too."
+)
+LINKS = mark("Open links to runs with Hearth")
+LINKS_HELP = mark(
+    "A click on a link that begins with hearth:// shows what that run is, and asks whether to join it. Your system "
+    "keeps this."
 )
 PENDING = {
     "worker": (
@@ -145,28 +152,41 @@ def row_of(field: "dataclasses.Field[Any]", kind: Any) -> Row:
     return Row(tr_setting(field.metadata["label"]), explanation, control, default, reader)
 
 
-class LoginRow(Row):
-    """Whether Hearth starts at login, which the system keeps.
+class SystemRow(Row):
+    """A switch that the system keeps.
 
     Args:
-        folder: the data folder that it starts with.
+        label: what is shown.
+        explanation: under it.
+        kept: says how it stands, and switches it if it is given a wish (`start_at_login`).
+        folder: the data folder that it is about.
     """
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(tr(LOGIN), tr(LOGIN_HELP), SwitchControl(tr(LOGIN)), False)
-        self._folder = folder
+    def __init__(self, label: str, explanation: str, kept: Callable[[Path, bool | None], bool], folder: Path) -> None:
+        super().__init__(label, explanation, SwitchControl(label), False)
+        self._kept, self._folder = kept, folder
         self.chosen.connect(self.set)
 
     def set(self, wish: bool) -> None:
         """Ask the system for it; a refusal is told."""
         try:
-            self.show_value(start_at_login(self._folder, wish))
+            self.show_value(self._kept(self._folder, wish))
         except HearthError as error:
-            self.show_value(start_at_login(self._folder), told(error.notice))
+            self.show_value(self._kept(self._folder, None), told(error.notice))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.show_value(start_at_login(self._folder))  # somebody may have changed it elsewhere
+        self.show_value(self._kept(self._folder, None))  # somebody may have changed it elsewhere
+
+
+def login_row(folder: Path) -> SystemRow:
+    """Whether Hearth starts at login, with this data folder."""
+    return SystemRow(tr(LOGIN), tr(LOGIN_HELP), start_at_login, folder)
+
+
+def links_row(folder: Path) -> SystemRow:
+    """Whether links to runs open Hearth, with this data folder."""
+    return SystemRow(tr(LINKS), tr(LINKS_HELP), opens_links, folder)
 
 
 class Group(Card):

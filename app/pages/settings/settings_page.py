@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from app.actions import Actions
 from app.language import is_spoken, mark, told, tr, tr_setting
 from app.pages.settings.recovery_words import WHAT, RecoveryWords
-from app.pages.settings.setting_row import DEFAULTS, Group, LoginRow, Row, row_of
+from app.pages.settings.setting_row import DEFAULTS, Group, Row, links_row, login_row, row_of
+from app.system.link_handler import can_register
 from app.theme import theme
 from app.widgets.basics import Card, Label, Notice
 from app.widgets.boxes import STRETCH, add
@@ -65,8 +66,10 @@ class SettingsPage(Page):
                 of_window = field.metadata.get("window")
                 row.restart_asked.connect(self.window_restart_asked if of_window else self.restart_asked)
                 self._group(field.metadata["group"]).add(row)
-        self.login = LoginRow(client.folder)
-        self.groups[START].add(self.login)
+        self.login, self.links = login_row(client.folder), links_row(client.folder)
+        self._kept_by_system = [self.login, *([self.links] if can_register() else [])]
+        for one in self._kept_by_system:
+            self.groups[START].add(one)
         self.identity = Card(tr("Identity"))
         self.words = RecoveryWords(client.folder)
         self.identity.body.addWidget(self.words)
@@ -190,8 +193,9 @@ class SettingsPage(Page):
 
     def _reset(self, rows: list[Row]) -> None:
         self.apply({name: row.default for name, row in self.rows.items() if row in rows})
-        if self.login in rows:
-            self.login.set(False)
+        for row in self._kept_by_system:
+            if row in rows:
+                row.set(False)
 
     def _label(self, name: str) -> str:
         return self.rows[name].label if name in self.rows else name

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import time
 from collections.abc import Callable
 
 from msgspec.structs import replace
@@ -105,6 +106,7 @@ class Figures:
 
     def _evaluated(self, point: CurvePoint) -> None:
         if math.isfinite(point.loss):  # JSON has no other
+            point = replace(point, time=time.time())
             self._progress.add(point)
             self._progress.step = max(self._progress.step, point.step)  # figures never lag behind the curve
             self._owner.evaluated(point)

@@ -1,0 +1,118 @@
+"""What a run is, in words: for its card, and for those who are asked whether to join it."""
+
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from app.formats import data_size
+from app.language import told, tr, tr_run
+from core.commands import proposal
+from core.contracts import manifest as manifests
+from core.contracts.notices import notice
+from core.contracts.run_details import RunDetails
+
+SHOWN = 16
+"""Of a key, so many digits are shown where there is little room."""
+GROUP = 8
+
+
+@lru_cache(maxsize=1)
+def built_in() -> dict[str, str]:
+    """Names of the runs that come with Hearth, by their ids."""
+    return {manifests.load(name).run_id: name for name in manifests.built_in_runs()}
+
+
+def title_of(run: RunDetails) -> str:
+    return tr_run(run.manifest.title) if run.id in built_in() else run.manifest.title
+
+
+def signature(run: RunDetails) -> tuple[str, str, str]:
+    """Who answers for a run, as words, tone and icon of a pill."""
+    if run.manifest.organiser:
+        return tr("Signed by {key}", key=run.manifest.organiser[:SHOWN]), "ok", "check"
+    if run.id in built_in():
+        return tr("Comes with Hearth"), "peer", "shield"
+    return tr("Not signed"), "warn", "alert"
+
+
+def organiser(run: RunDetails) -> str:
+    """The same, with the whole key in groups that people can compare."""
+    if run.manifest.organiser:
+        key = run.manifest.organiser
+        return " ".join(key[at : at + GROUP] for at in range(0, len(key), GROUP))
+    return tr("It comes with Hearth, as the program itself.") if run.id in built_in() else tr("Nobody has signed it.")
+
+
+def signs(run: RunDetails) -> str:
+    """Who answers for it, for those who do not know the run yet."""
+    if run.manifest.organiser is None:
+        return organiser(run)
+    return tr("The owner of this key: {key}. Compare it with what the organiser has published.", key=organiser(run))
+
+
+def learns(run: RunDetails) -> str:
+    """What is trained, and how large it is."""
+    takes = run.manifest.task.takes
+    what = tr("To continue text") if takes == "text" else tr("To tell what a picture shows")
+    if not run.experts:
+        return tr("{what}: a model of %Ln number(s), whole on each PC.", run.numbers, what=what)
+    size = tr("a model of %Ln number(s)", run.numbers)
+    return tr("{what}: {size} in %Ln expert(s) and a trunk.", run.experts, what=what, size=size)
+
+
+def data(run: RunDetails) -> str:
+    """On what it is trained, and under which licences."""
+    manifest, licence = run.manifest, run.manifest.licence
+    if run.id in built_in():
+        found = tr("Data that come with Hearth.")
+    elif run.shards:
+        size = data_size(run.data_bytes)
+        found = tr("{size} from the organiser, in %Ln part(s) that are checked by their hashes.", run.shards, size=size)
+    elif manifest.shard_list:
+        found = tr("Data from the organiser; a list that is fetched after joining says how much.")
+    else:
+        found = tr("Data that come with Hearth.")
+    unsaid = tr("not stated")
+    of_data, of_model = (licence.data, licence.model) if licence else (unsaid, unsaid)
+    return f"{found} {tr('Licence of the data: {data}; of the model: {model}.', data=of_data, model=of_model)}"
+
+
+def needs(run: RunDetails) -> str:
+    """What it asks of a PC by its manifest, and what it is likely to take."""
+    manifest = run.manifest
+    memory, disk = (of << 20 if of else None for of in (manifest.needs_memory_mb, manifest.needs_disk_mb))
+    parts = [
+        tr("a PC with {size} of memory", size=data_size(memory)) if memory else "",
+        tr("{size} free on the disk", size=data_size(disk)) if disk else "",
+        tr("Hearth {version} or newer", version=manifest.needs) if manifest.needs else "",
+    ]
+    stated = ", ".join(filter(None, parts)) or tr("no minimum stated")
+    comes = bool(run.data_bytes) and run.id not in built_in()
+    fetched = f"{tr('Up to {size} of data are fetched.', size=data_size(run.data_bytes))} " if comes else ""
+    costs = proposal.of_manifest(manifest, run.data_bytes, proposal.VOLUNTEERS)
+    takes = tr(
+        "While it trains, about {memory} of memory, and up to {traffic} sent and as much received in an hour.",
+        memory=data_size(costs.memory_bytes),
+        traffic=data_size(costs.sent_per_hour),
+    )
+    limits = tr("Memory, disk space, traffic and hours stay within your limits in Settings.")
+    return f"{stated[:1].upper()}{stated[1:]}. {fetched}{takes} {limits}"
+
+
+def leaves(run: RunDetails) -> str:
+    """What others get to know and to have of a PC that joins."""
+    hosts = sorted({urlsplit(source).hostname or "" for source in run.manifest.sources})
+    peers = tr(
+        "To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your "
+        "files, your name and what you type do not."
+    )
+    if not hosts:
+        return peers
+    seen = tr("Web servers that have the data see the address, too: {hosts}.", hosts=", ".join(hosts))
+    return f"{peers} {seen}"
+
+
+def news(run: RunDetails) -> str:
+    """What its organiser is about to change; "": nothing."""
+    if run.next_revision is None:
+        return ""
+    return told(notice("run.successor", revision=run.next_revision, fields=list(run.changed)))

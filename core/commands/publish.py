@@ -1,0 +1,104 @@
+"""`hearth run publish`: all that an organiser does with a manifest until others can join: sign it, have this PC train
+it, see that the peers which it names give it to others, and print the link."""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from core.commands import common, manifests
+from core.contracts.control import JoinRunParams, RunLinked, RunParams
+from core.contracts.errors import HearthError, NetworkError, NotRunning
+from core.contracts.manifest import Manifest, check
+from core.contracts.network_status import NetworkParams, NetworkStatus
+from core.contracts.run_details import RunDetails
+from core.contracts.run_link import RunLink
+from core.contracts.status import RunStatus, Status
+from core.control.client import ControlClient
+
+FETCH_S = 60.0
+HEARS_S = 30.0
+"""A peer that has the run asks another one for a newer manifest every 10 s."""
+AGAIN_S = 2.0
+
+
+def publish(options: argparse.Namespace) -> int:
+    """Do all of it, and say each step.
+
+    Raises:
+        HearthError: a step failed; those before it are done.
+    """
+    path = Path(common.named_run(options))
+    manifest, wrong = check(path)
+    if manifest is None:
+        return manifests.refuse(str(path), wrong)
+    out, signed = _signed(manifest, path, options)
+    try:
+        with common.client(options) as client:
+            _join(client, out, signed)
+            answers = _asked(client, signed)
+            link = client.call("run_link", RunParams(signed.run_id), RunLinked).link
+    except NotRunning:
+        folder = f" --data-dir {options.data_dir}" if options.data_dir else ""
+        print("No worker runs here: start one in another terminal, then publish again.", file=sys.stderr)
+        print(f"    hearth worker --run {out} --listen 0.0.0.0:4401{folder}", file=sys.stderr)
+        raise
+    if silent := [peer[:8] for peer, said in answers.items() if said]:
+        print(f"To have it on {', '.join(silent)}, on that PC: hearth run join LINK")
+    print("The link for volunteers. Keep this PC running until others have all data:")
+    print(link)
+    return NetworkError.exit_code if answers and all(answers.values()) else 0
+
+
+def _signed(manifest: Manifest, path: Path, options: argparse.Namespace) -> tuple[Path, Manifest]:
+    """A run that is signed stays its organiser's, whoever publishes it."""
+    if manifest.organiser:
+        print(f"{path} is signed: {manifest.run_id}, revision {manifest.revision}.")
+        return path, manifest
+    out, signed = manifests.signed_form(manifest, path, options)
+    print(f"Signed {out}: {signed.run_id}, revision {signed.revision}.")
+    return out, signed
+
+
+def _join(client: ControlClient, out: Path, signed: Manifest) -> None:
+    """Have the worker train the run, by this manifest."""
+    runs = client.call("status", {}, Status).runs
+    here = signed.run_id in {one.id for one in runs}
+    before = client.call("run_details", RunParams(signed.run_id), RunDetails, FETCH_S).manifest if here else None
+    if before is None or before.revision < signed.revision:
+        client.call("join_run", JoinRunParams(str(out.absolute())), RunStatus, FETCH_S)
+        print(f"This PC goes by revision {signed.revision} now." if here else "This PC trains it from now on.")
+    else:
+        print("This PC trains it.")
+    for one in runs:
+        if one.name == signed.run and one.id != signed.run_id:
+            print(f"It also trains {one.id}, another run of that name. To stop that: hearth run leave {one.id}")
+
+
+def _asked(client: ControlClient, signed: Manifest) -> dict[str, str]:
+    """Ask each peer that the manifest names for it, as a newcomer would: why not, or nothing if it gives it."""
+    me = client.call("network", NetworkParams(0, 0), NetworkStatus).peer
+    answers = {}
+    for address in signed.bootstrap:
+        if (peer := address.partition("@")[0]) != me:
+            said = answers[peer] = _silence(client, signed, address)
+            told = f"does not give it to others: {said}" if said else f"gives revision {signed.revision} to others."
+            print(f"Peer {peer[:8]} {told}", flush=True)
+    if not answers:
+        print("Its manifest names no other peer (bootstrap): volunteers join through this PC alone.")
+    return answers
+
+
+def _silence(client: ControlClient, signed: Manifest, address: str) -> str:
+    """Why a peer does not give this manifest; empty: it does."""
+    link, until = RunLink(signed.run_id, str(signed.organiser), (address,)), time.monotonic() + HEARS_S
+    while True:
+        try:
+            found = client.call("run_details", RunParams(str(link)), RunDetails, FETCH_S).manifest.revision
+        except HearthError as error:
+            return str(error)
+        if found >= signed.revision:
+            return ""
+        if time.monotonic() > until:
+            return f"it still has revision {found}."
+        time.sleep(AGAIN_S)

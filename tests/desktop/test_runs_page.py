@@ -1,0 +1,412 @@
+"""The page Runs: what it says of each run, and how one is weighed, left, looked at, joined and passed on."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import zxingcpp
+from PIL import Image
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.desktop import Desktop
+from app.pages.runs.run_card import state_of
+from app.system.single_instance import Instance
+from app.theme import Mode, theme
+from app.widgets.qr_picture import QrPicture
+from app.worker.supervisor import supervise
+from core.contracts import control as wire
+from core.contracts import manifest as manifests
+from core.contracts.ledger import Amounts, Period, Totals
+from core.contracts.network_status import FoundRun
+from core.contracts.notices import notice
+from core.contracts.run_details import RunDetails, details_of
+from core.contracts.run_link import RunLink
+from core.contracts.status import RunStatus
+from tests.desktop.conftest import ToyWorker, make_status
+from tests.desktop.test_desktop import Start, has_tray, start  # noqa: F401 - fixtures
+from tests.unit.test_manifest_files import TINY
+from tests.workers import RunningWorker, agreed, start_paused, worker
+
+KEY = "a5" * 32
+LINK = str(RunLink("wiki-00c0ffee", KEY, (f"{'cd' * 32}@192.168.1.7:4401,[2001:db8::7]:4401",)))
+TEXT = manifests.load("text")
+OF_SOMEBODY = msgspec.structs.replace(
+    TEXT,
+    run="wiki",
+    title="digits",
+    organiser=KEY,
+    licence=manifests.Licence("CC-BY-SA-4.0", "MIT"),
+    needs_memory_mb=4000,
+    needs_disk_mb=2000,
+    sources=("https://data.example.org/wiki",),
+)
+SIGNED = msgspec.structs.replace(details_of(OF_SOMEBODY), next_revision=2, changed=("licence",))
+UNSIGNED = msgspec.structs.replace(
+    details_of(msgspec.structs.replace(OF_SOMEBODY, organiser=None)), namesake=SIGNED.id, data_bytes=5 * 10**9
+)
+BUILT_IN = details_of(TEXT)
+
+
+def joined_run(run: RunDetails, **changes: Any) -> RunStatus:
+    """What the worker tells of a run that trains."""
+    task = run.manifest.task.name
+    status = RunStatus(
+        run.id, run.manifest.run, run.manifest.title, 1, "training", task, 420, 13_440, 312.0, 32, 1.0, 0.5, None
+    )
+    return msgspec.structs.replace(status, **changes)
+
+
+ONE, OTHER = joined_run(SIGNED, weight=3), joined_run(BUILT_IN)
+BOTH = make_status(run_id=ONE.id, runs=[ONE, OTHER])
+
+
+@pytest.fixture
+def desktop(toy: ToyWorker, start: Start, qtbot: QtBot) -> Desktop:  # noqa: F811
+    """Shows the page, beside a worker of two runs."""
+    period = Period(Amounts(), {ONE.id: Amounts(tokens=7000, seconds=11_520, peer_calls=1)}, {})
+    known = {ONE.id: SIGNED, OTHER.id: BUILT_IN, LINK: SIGNED, "text": BUILT_IN}
+    toy.answers |= {
+        "subscribe": lambda params: wire.Snapshot(BOTH, toy.settings, []),
+        "status": lambda params: BOTH,
+        "totals": lambda params: Totals(time.time(), None, period, period, period),
+        "run_details": lambda params: known.get(params["run"], UNSIGNED),
+        "found_runs": lambda params: [],
+        "run_link": lambda params: wire.RunLinked(LINK),
+    }
+    desktop = start()
+    desktop.actions.open_page.emit("runs")
+    qtbot.waitUntil(lambda: len(desktop.runs_page.cards) == 2)
+    return desktop
+
+
+def asked(toy: ToyWorker, method: str) -> list[dict[str, Any]]:
+    return [params for name, params in toy.asked if name == method]
+
+
+# the runs that were joined
+
+
+def test_each_run_says_what_it_does_for_whom_and_what_this_pc_gave(qtbot: QtBot, desktop: Desktop) -> None:
+    card, other = desktop.runs_page.cards[ONE.id], desktop.runs_page.cards[OTHER.id]
+    qtbot.waitUntil(lambda: card._today.accessibleName() == "Computed today: 3 h 12 min")
+    assert (card.title.text(), card.word.text()) == ("digits", "Training")
+    assert card.reason.text() == "312 samples per second, step 420." and card.until.text() == "Stops when you pause it."
+    assert card._trained.accessibleName() == "Trained on: 7,000 bytes"
+    assert card._calls.accessibleName() == "Answered for others: 1 call"
+    assert card.share.text() == "75% of the time that this PC computes" and card.weight.spin.value() == 3
+    qtbot.waitUntil(lambda: card.pill._label.text() == "Signed by a5a5a5a5a5a5a5a5")
+    assert "a5a5a5a5 a5a5a5a5" in card.facts["organiser"][1].text()
+    assert "Licence of the data: CC-BY-SA-4.0; of the model: MIT." in card.facts["data"][1].text()
+    assert "revision 2" in card.news.accessibleName() and "licence" in card.news.accessibleName()
+    assert other.title.text() == "The Python manual"
+    qtbot.waitUntil(lambda: other.pill._label.text() == "Comes with Hearth")
+    assert not other.news.isVisible() and not card.show_button.isVisible() and other.show_button.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("run", "pc", "word", "reason"),
+    [
+        ({}, "contributing", "Training", "312 samples per second"),
+        ({"phase": "absent"}, "contributing", "Preparing", "has not started"),
+        ({"phase": "stopping"}, "contributing", "Stopping", "saves its work"),
+        ({"reached": True}, "contributing", "Goal reached", "nothing is left to train"),
+        ({"waits": notice("disk.run_waits", needed=60 << 20, most=64 << 20)}, "paused", "Waits", "disk space"),
+        ({}, "paused", "Paused", "Training runs on 1 thread."),
+    ],
+)
+def test_every_state_has_a_reason_and_an_end(run: dict[str, Any], pc: Any, word: str, reason: str, qapp: Any) -> None:
+    state = state_of(msgspec.structs.replace(ONE, **run), make_status(state=pc, runs=[ONE]))
+    assert state.word == word and reason in state.reason and state.until.endswith(".")
+
+
+def test_a_weight_is_sent_and_what_the_worker_says_is_shown(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    card = desktop.runs_page.cards[OTHER.id]
+    card.weight.spin.setFocus()
+    QTest.keyClick(card.weight.spin, Qt.Key.Key_Up)
+    qtbot.waitUntil(lambda: bool(asked(toy, "weight")))
+    assert asked(toy, "weight") == [{"run": OTHER.id, "weight": 2}]
+    toy.tell("status", msgspec.structs.replace(BOTH, runs=[ONE, msgspec.structs.replace(OTHER, weight=12)]))
+    qtbot.waitUntil(lambda: card.share.text().startswith("80%"))
+    assert card.weight.spin.value() == 12
+
+
+def test_a_run_is_left_after_a_question_by_keyboard(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    window, card = desktop.window, desktop.runs_page.cards[OTHER.id]
+    card.leave.setFocus()
+    QTest.keyClick(card.leave, Qt.Key.Key_Space)
+    assert window.focusWidget() is card.stay and "The Python manual" in card.stay.accessibleDescription()
+    QTest.keyClick(card.stay, Qt.Key.Key_Space)
+    assert card.question.isHidden() and window.focusWidget() is card.leave and not asked(toy, "leave_run")
+    toy.answers["leave_run"] = lambda params: wire.ErrorInfo("run", notice("run.only_one", run=OTHER.id))
+    card.leave.click()
+    QTest.keyClick(card.stay, Qt.Key.Key_Tab)
+    assert window.focusWidget() is card.go
+    QTest.keyClick(card.go, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: "only run" in card.asked.text())
+    toy.answers["leave_run"] = lambda params: OTHER
+    card.go.click()
+    assert not card.answers.isEnabled()
+    qtbot.waitUntil(lambda: desktop.window.note._label.text().startswith("Left “The Python manual”"))
+    assert asked(toy, "leave_run") == [{"run": OTHER.id}] * 2
+    toy.tell("status", msgspec.structs.replace(BOTH, runs=[ONE]))
+    qtbot.waitUntil(lambda: list(desktop.runs_page.cards) == [ONE.id])
+    desktop.runs_page.cards[ONE.id].leave.click()
+    assert "Add another one first" in desktop.runs_page.cards[ONE.id].asked.text()
+    assert not desktop.runs_page.cards[ONE.id].go.isVisible()
+
+
+def test_without_the_worker_the_figures_are_marked_as_old(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    toy.hang_up()
+    desktop.window.set_connected(False, "Worker stopped")
+    card = desktop.runs_page.cards[ONE.id]
+    assert not card.leave.isEnabled() and not desktop.runs_page.add_button.isEnabled()
+    assert card.word.property("tone") == "text3"
+
+
+# which run
+
+
+def test_a_pasted_link_is_looked_at_and_joined_by_keyboard_alone(
+    qtbot: QtBot, toy: ToyWorker, desktop: Desktop
+) -> None:
+    sheet, window = desktop.join_sheet, desktop.window
+    toy.answers["join_run"] = lambda params: ONE
+    QGuiApplication.clipboard().setText(f"  {LINK}\n")
+    desktop.runs_page.add_button.setFocus()
+    QTest.keyClick(desktop.runs_page.add_button, Qt.Key.Key_Space)
+    assert window.focusWidget() is sheet.line
+    tab_to(window, sheet.paste)
+    QTest.keyClick(sheet.paste, Qt.Key.Key_Space)
+    qtbot.waitUntil(sheet.consent.isVisible)
+    assert asked(toy, "run_details")[-1] == {"run": LINK}
+    assert window.focusWidget() is sheet.heading and sheet.heading.accessibleName() == "Join “digits”?"
+    QTest.keyClick(sheet.heading, Qt.Key.Key_Return)
+    assert sheet.consent.isVisible() and not asked(toy, "join_run"), "Enter alone never joins"
+    tab_to(window, sheet.weight.spin)
+    QTest.keyClick(sheet.weight.spin, Qt.Key.Key_Up)
+    assert sheet.share.text().startswith("33%")
+    tab_to(window, sheet.join)
+    QTest.keyClick(sheet.join, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: window.note._label.text() == "Joined “digits” with weight 3.")
+    assert asked(toy, "join_run") == [{"run": LINK, "weight": 2}] and not sheet.isVisible()
+    assert window.focusWidget() is desktop.runs_page.add_button
+
+
+def tab_to(window: QWidget, wanted: QWidget) -> None:
+    for _ in range(20):
+        here = window.focusWidget()
+        if here is wanted:
+            return
+        assert here is not None
+        QTest.keyClick(here, Qt.Key.Key_Tab)
+    raise AssertionError(f"Tab never comes to {wanted.accessibleName()}")
+
+
+def shown_words(root: QWidget) -> str:
+    return " ".join(
+        str(child.text()) for child in root.findChildren(QWidget) if child.isVisible() and hasattr(child, "text")
+    )
+
+
+def test_before_it_is_joined_a_run_says_all_that_it_asks_for(qtbot: QtBot, desktop: Desktop) -> None:
+    desktop.add_run(LINK)
+    sheet = desktop.join_sheet
+    qtbot.waitUntil(sheet.consent.isVisible)
+    said = shown_words(sheet)
+    for words in (
+        "a5a5a5a5 a5a5a5a5",
+        "To continue text: a model of",
+        "466 kB from the organiser, in 8 parts",
+        "Licence of the data: CC-BY-SA-4.0; of the model: MIT.",
+        "A PC with 4.2 GB of memory, 2.1 GB free on the disk.",
+        "Up to 466 kB of data are fetched.",
+        "this PC's address and public key",
+        "Web servers that have the data see the address, too: data.example.org.",
+    ):
+        assert words in said, words
+    assert not sheet.warning.isVisible()
+    sheet.decline.click()
+    assert not sheet.isVisible()
+
+
+def test_an_unsigned_twin_of_a_joined_run_is_warned_of(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    desktop.add_run("/somewhere/manifest.toml")
+    sheet = desktop.join_sheet
+    qtbot.waitUntil(sheet.consent.isVisible)
+    said = sheet.warning.accessibleName()
+    assert f"this is not the run “digits” that this PC has joined ({SIGNED.id})" in said
+    assert "Nobody has signed this run" in said
+    desktop.add_run("text")
+    qtbot.waitUntil(lambda: sheet.heading.text() == "The Python manual")
+    assert not sheet.warning.isVisible(), "what comes with Hearth is no stranger"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "it must begin with hearth://join/"),
+        ("https://example.org", "it must begin with hearth://join/"),
+        ("hearth://join/wiki", "the first part must be the id of a run"),
+        (LINK.partition("@")[0], "It may have been cut off"),
+        (LINK + "x" * 3000, "it is longer than"),
+    ],
+)
+def test_a_bad_link_is_refused_with_its_reason(desktop: Desktop, toy: ToyWorker, text: str, said: str) -> None:
+    sheet = desktop.join_sheet
+    desktop.actions.add_run.emit("")
+    before = len(asked(toy, "run_details"))
+    sheet.line.setText(text)
+    QTest.keyClick(sheet.line, Qt.Key.Key_Return)
+    assert said in sheet.notice.accessibleName() and sheet.which.isVisible()
+    assert len(asked(toy, "run_details")) == before, "the worker is not bothered"
+
+
+def test_looking_can_be_cancelled_and_a_failure_is_told(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    sheet = desktop.join_sheet
+    toy.silent.add("run_details")
+    desktop.add_run(LINK)
+    assert sheet.waiting.isVisible() and "Nothing is joined by that" in sheet.waits_for.text()
+    assert "gives up after 60 s" in sheet.elapsed.text() and desktop.window.focusWidget() is sheet.cancel
+    QTest.keyClick(sheet.cancel, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: bool(asked(toy, "stop")))
+    assert sheet.which.isVisible()
+    toy.silent.clear()
+    nobody = notice("run.link_nobody", run="wiki-00c0ffee", why=[])
+    toy.answers["run_details"] = lambda params: wire.ErrorInfo("network", nobody)
+    sheet.look_at(LINK)
+    qtbot.waitUntil(lambda: "Ask the organiser for a new link" in sheet.notice.accessibleName())
+    assert sheet.line.text() == LINK, "to be tried again"
+
+
+def test_a_link_that_comes_before_the_worker_waits_for_it(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    toy.hang_up()
+    qtbot.waitUntil(lambda: not desktop.client.is_connected)
+    desktop.add_run(LINK)
+    assert "Waiting for the worker" in desktop.join_sheet.waits_for.text()
+    qtbot.waitUntil(desktop.join_sheet.consent.isVisible)
+
+
+def test_runs_that_come_with_hearth_and_those_nearby_are_offered(
+    qtbot: QtBot, toy: ToyWorker, desktop: Desktop
+) -> None:
+    toy.answers["found_runs"] = lambda params: [FoundRun("wiki-00c0ffee", KEY, 2, LINK)]
+    desktop.actions.add_run.emit("")
+    sheet = desktop.join_sheet
+    names = [button.accessibleName() for button in sheet.offers.buttons]
+    assert "Look at Handwritten digits" in names and "Look at The Python manual" not in names
+    qtbot.waitUntil(sheet.nearby.isVisible)
+    assert "2 PCs here say that they train it; signed by a5a5a5a5a5a5a5a5" in shown_words(sheet.nearby)
+    sheet.nearby.buttons[0].click()
+    qtbot.waitUntil(sheet.consent.isVisible)
+    assert asked(toy, "run_details")[-1] == {"run": LINK} and not asked(toy, "join_run")
+
+
+def drop(window: QWidget, mime: QMimeData) -> bool:
+    """Drag something onto the window and let go, if it takes it."""
+    place, copy, keys = QPointF(300, 300), Qt.DropAction.CopyAction, Qt.KeyboardModifier.NoModifier
+    left = Qt.MouseButton.LeftButton
+    enter = QDragEnterEvent(place.toPoint(), copy, mime, left, keys)
+    enter.ignore()
+    QApplication.sendEvent(window, enter)
+    if enter.isAccepted():
+        QApplication.sendEvent(window, QDropEvent(place, copy, mime, left, keys))
+    return enter.isAccepted()
+
+
+def test_a_link_can_be_dropped_and_nothing_else(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    for text in ("some words", "https://example.org/a.toml"):
+        mime = QMimeData()
+        mime.setText(text)
+        assert not drop(desktop.window, mime)
+    two = QMimeData()
+    two.setUrls([QUrl.fromLocalFile("/a.toml"), QUrl.fromLocalFile("/b.toml")])
+    assert not drop(desktop.window, two)
+    link = QMimeData()
+    link.setText(LINK)
+    assert drop(desktop.window, link)
+    qtbot.waitUntil(desktop.join_sheet.consent.isVisible)
+
+
+# the link of a run
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_the_qr_code_of_a_run_says_its_link(qtbot: QtBot, desktop: Desktop, tmp_path: Path, mode: Mode) -> None:
+    theme().set_mode(mode)
+    desktop.runs_page.cards[ONE.id].invite.click()
+    sheet = desktop.invite_sheet
+    qtbot.waitUntil(sheet.code.isVisible)
+    path = tmp_path / "picture.png"
+    assert desktop.window.grab().save(str(path))
+    [found] = zxingcpp.read_barcodes(Image.open(path).convert("L"))
+    assert found.text == LINK == sheet.code.accessibleDescription()
+    sheet.copy.click()
+    assert QGuiApplication.clipboard().text() == LINK and sheet.copy.text() == "Copied"
+    theme().set_mode("system")
+
+
+def test_the_longest_link_has_room_in_a_code(qtbot: QtBot) -> None:
+    picture = QrPicture("code")
+    qtbot.addWidget(picture)
+    picture.show_text("hearth://join/" + "x" * 2030)
+    assert picture._module() >= 2
+
+
+def test_a_run_without_a_link_says_why(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    toy.answers["run_link"] = lambda params: wire.ErrorInfo("run", notice("run.link_unsigned", run=OTHER.id))
+    desktop.runs_page.cards[OTHER.id].invite.click()
+    qtbot.waitUntil(lambda: "Nobody has signed the run" in desktop.invite_sheet.notice.accessibleName())
+    assert not desktop.invite_sheet.shown.isVisible()
+
+
+# beside a real worker
+
+
+@pytest.fixture
+def real(qtbot: QtBot, folder: Path, has_tray: list[bool]) -> Iterator[tuple[Desktop, RunningWorker]]:  # noqa: F811
+    agreed(folder)
+    start_paused(folder)
+    with worker(folder) as running:
+        instance = Instance(folder)
+        assert instance.acquire()
+        desktop = Desktop(supervise(folder), instance, time.monotonic())
+        qtbot.waitUntil(lambda: desktop.client.is_connected)
+        yield desktop, running
+        desktop.close()
+        instance.release()
+        desktop.window.may_close = True
+        desktop.window.close()
+
+
+def test_a_dropped_manifest_is_joined_as_it_was_shown_weighed_and_left(
+    qtbot: QtBot, real: tuple[Desktop, RunningWorker], tmp_path: Path
+) -> None:
+    desktop, running = real
+    path = tmp_path / "tiny.toml"
+    path.write_text(TINY)
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path))])
+    assert drop(desktop.window, mime)
+    sheet, page = desktop.join_sheet, desktop.runs_page
+    qtbot.waitUntil(sheet.consent.isVisible)
+    assert "Nobody has signed this run" in sheet.warning.accessibleName()
+    path.write_text(TINY.replace("Tiny digits", "Another run"))
+    sheet.join.click()
+    tiny = manifests.decode(TINY.encode(), "tiny", toml=True).run_id
+    qtbot.waitUntil(lambda: tiny in page.cards)
+    card = page.cards[tiny]
+    assert card.title.text() == "Tiny digits", "what was shown, whatever has become of the file"
+    assert card.word.text() == "Paused" and card.until.text()
+    card.weight.spin.setValue(3)
+    qtbot.waitUntil(lambda: [run.weight for run in running.status().runs] == [1, 3])
+    card.leave.click()
+    card.go.click()
+    qtbot.waitUntil(lambda: tiny not in page.cards)
+    assert [run.name for run in running.status().runs] == ["digits"]

@@ -1,0 +1,73 @@
+"""Opening links: XDG's files for real, as GLib reads them; in place of Windows' registry one of our own."""
+
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.system.link_handler import CLASS_KEY, COMMAND_KEYS, ENTRY, KIND, can_register, opens_links
+from app.system.start_at_login import program
+from core.contracts.errors import HearthError
+from tests.unit.test_start_at_login import Registry, entry, registry  # noqa: F401 - a fixture
+
+
+@pytest.fixture
+def choices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return tmp_path / "config" / "mimeapps.list"
+
+
+def test_linux_links_are_opened_with_the_folder_and_no_longer(choices: Path, tmp_path: Path) -> None:
+    assert opens_links(tmp_path) is False and opens_links(tmp_path, False) is False
+    assert opens_links(tmp_path, True) is True and opens_links(tmp_path) is True
+    made = entry(tmp_path / "data" / "applications" / ENTRY)
+    assert shlex.split(made["Exec"]) == [*program(), "open", "--data-dir", str(tmp_path), "%u"]
+    assert made["MimeType"] == f"{KIND};"
+    if (asks := shutil.which("gio")) is not None:
+        said = subprocess.run([asks, "mime", KIND], capture_output=True, text=True, timeout=60, check=False).stdout
+        assert ENTRY in said
+    assert opens_links(tmp_path, False) is False
+    assert not (tmp_path / "data" / "applications" / ENTRY).exists() and KIND not in choices.read_text()
+
+
+def test_linux_what_others_chose_stays_as_it_is(choices: Path, tmp_path: Path) -> None:
+    others = (
+        "# mine\n[Added Associations]\nx-scheme-handler/hearth=other.desktop\n\n[Default Applications]\n"
+        "text/html=firefox.desktop\nx-scheme-handler/hearth=other.desktop\n"
+    )
+    choices.parent.mkdir(parents=True)
+    choices.write_text(others)
+    assert opens_links(tmp_path) is False
+    assert opens_links(tmp_path, True) is True
+    without = others.removesuffix("x-scheme-handler/hearth=other.desktop\n")
+    assert choices.read_text() == without.replace(
+        "[Default Applications]\n", f"[Default Applications]\n{KIND}={ENTRY}\n"
+    )
+    opens_links(tmp_path, False)
+    assert choices.read_text() == without
+
+
+def test_linux_what_cannot_be_written_is_told(choices: Path, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file in the way")
+    with pytest.raises(HearthError, match="What opens links to runs could not be changed: Not a directory"):
+        opens_links(tmp_path, True)
+
+
+def test_windows_a_class_of_the_user(registry: Registry) -> None:  # noqa: F811
+    folder = Path("/users/ann lee/hearth")
+    assert opens_links(folder) is False and opens_links(folder, False) is False
+    assert opens_links(folder, True) is True
+    assert registry.keys[CLASS_KEY] == {"": "URL:Hearth", "URL Protocol": ""}
+    assert registry.keys[COMMAND_KEYS[0]][""].endswith(' open --data-dir "/users/ann lee/hearth" "%1"')
+    assert opens_links(Path("/another")) is False, "it is opened with another folder"
+    assert opens_links(folder, False) is False and CLASS_KEY not in registry.keys
+
+
+def test_macos_leaves_it_to_the_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert not can_register()
