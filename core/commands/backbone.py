@@ -3,6 +3,7 @@
 import argparse
 import functools
 import re
+import ssl
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -41,6 +42,21 @@ def backbone(options: argparse.Namespace) -> int:
     return run_worker(folder, options.run, network._replace(backbone=asked))
 
 
+def _certificate(certificate: Path, key: Path) -> tuple[str, str]:
+    """The two files, absolute.
+
+    Raises:
+        SettingsError: they cannot be used.
+    """
+    files = str(certificate.absolute()), str(key.absolute())
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(*files)
+    except OSError as error:  # also of ssl
+        why = error.strerror or str(error)
+        raise SettingsError(notice("backbone.bad_certificate", file=files[0], key=files[1], why=why)) from error
+    return files
+
+
 def _allow_connections() -> None:
     """As many files as the system lets this process have: each peer at the broker is one."""
     if sys.platform != "win32":
@@ -65,7 +81,7 @@ def _broker(options: argparse.Namespace, folder: Path) -> Callable[[Mapping[str,
     if [is_tls, is_tls] != [file is not None for file in files]:
         raise SettingsError(notice("backbone.certificate"))
     listen = options.broker_listen or f"0.0.0.0:{urlsplit(address).port}"
-    tls = (str(files[0].absolute()), str(files[1].absolute())) if is_tls else None
+    tls = _certificate(*files) if is_tls else None
     if options.mosquitto:
         return functools.partial(Mosquitto, listen, frozenset({address}), folder / MOSQUITTO, tls)
     return functools.partial(EmbeddedBroker, listen, frozenset({address}), tls)

@@ -16,7 +16,7 @@ from typing import Any
 from amqtt.adapters import StreamReaderAdapter, StreamWriterAdapter
 from amqtt.broker import Broker
 from amqtt.contexts import Action, BrokerConfig, ListenerConfig
-from amqtt.errors import AMQTTError, MQTTError
+from amqtt.errors import AMQTTError, BrokerError, MQTTError
 from amqtt.session import Session
 
 from core.community.signing import signed_by
@@ -69,8 +69,9 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         """
         try:
             await self.start()
-        except AMQTTError as error:
-            raise SettingsError(notice("telemetry.broker_fails", address=self._listen, why=str(error))) from error
+        except (AMQTTError, BrokerError) as error:
+            why = str(error.__cause__ or error)
+            raise SettingsError(notice("telemetry.broker_fails", address=self._listen, why=why)) from error
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -3676,6 +3676,10 @@
       <translation>{broker} ist keine Adresse eines Brokers; schreibe mqtt://NAME:PORT, oder mqtts://NAME:PORT mit TLS.</translation>
     </message>
     <message>
+      <source>backbone.bad_certificate</source>
+      <translation>Das Zertifikat {file} mit dem Schlüssel {key} kann nicht verwendet werden: {why}.</translation>
+    </message>
+    <message>
       <source>backbone.certificate</source>
       <translation>Ein Broker mit mqtts braucht --certificate und --key; einer mit mqtt nimmt beides nicht.</translation>
     </message>

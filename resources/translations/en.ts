@@ -321,6 +321,10 @@
       <translation>{broker} is no address of a broker; write mqtt://NAME:PORT, or mqtts://NAME:PORT with TLS.</translation>
     </message>
     <message>
+      <source>backbone.bad_certificate</source>
+      <translation>The certificate {file} with the key {key} cannot be used: {why}.</translation>
+    </message>
+    <message>
       <source>backbone.certificate</source>
       <translation>A broker with mqtts needs --certificate and --key; one with mqtt takes neither.</translation>
     </message>

@@ -1,5 +1,6 @@
 """Telemetry's contract: what is not true is dropped with its reason, the newest counts, and who may do what."""
 
+import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,13 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core import cli
 from core.community import payloads, signing
+from core.community.broker import EmbeddedBroker
 from core.community.credit_book import CreditBook
 from core.community.ledger import Ledger
 from core.community.telemetry import Telemetry
 from core.contracts import manifest as manifests
 from core.contracts.credit import BoardTotals, Bundle, Entry, Leaderboard, Line, Named, Ranking, Sheet, day_of, week_of
-from core.contracts.errors import CreditError, ManifestError, RunError
+from core.contracts.errors import CreditError, ManifestError, RunError, SettingsError
 from core.contracts.manifest import Manifest
 from core.contracts.telemetry import (
     CREDIT,
@@ -232,3 +235,29 @@ async def test_credit_comes_by_telemetry_as_well(tmp_path: Path) -> None:
     forged = msgspec.structs.replace(shown, bundle=msgspec.msgpack.encode(msgspec.structs.replace(bundle, team="x")))
     with pytest.raises(CreditError):
         payloads.opened(topic, payloads.encode(forged), {here.run_id: here.rights})
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--broker", "http://host:1"], "no address of a broker"),
+        (["--broker", "mqtt://host"], "no address of a broker"),
+        (["--mosquitto"], "name its address by --broker"),
+        (["--broker", "mqtts://host:1"], "needs --certificate and --key"),
+        (["--broker", "mqtt://host:1", "--certificate", "c", "--key", "k"], "one with mqtt takes neither"),
+        (["--broker", "mqtts://host:1", "--certificate", "missing", "--key", "missing"], "cannot be used"),
+        (["--metrics", "localhost:1"], "no address and port"),
+    ],
+)
+def test_what_a_backbone_peer_is_asked_wrongly_is_told(
+    options: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["backbone", "--data-dir", str(tmp_path), *options]) == SettingsError.exit_code
+    assert reason in capsys.readouterr().err
+
+
+async def test_an_address_that_is_taken_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        listen = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(SettingsError, match="cannot listen"):
+            await EmbeddedBroker(listen, frozenset(), None, RIGHTS).__aenter__()
