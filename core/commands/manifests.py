@@ -93,6 +93,8 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
         f"Learns    a model of the kind {manifest.model.kind}, {run.numbers:,} numbers{experts}; "
         f"licence: {licence.model if licence else 'not stated'}"
     )
+    if manifest.brokers:
+        yield f"Tells     {', '.join(manifest.brokers)}: this PC's key and address, how training goes, its credit"
     yield f"Needs     {_needs(manifest)}"
     yield f"Takes     {_takes(run)}"
     if run.next_revision is not None:
@@ -102,7 +104,6 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
         for name, table in (("Model", manifest.model), ("Training", manifest.training), ("Trunk", manifest.trunk)):
             yield f"{name:<10}{common.in_one_line(table)}"
         yield f"Bootstrap {', '.join(manifest.bootstrap) or 'none'}"
-        yield f"Brokers   {', '.join(manifest.brokers) or 'none'}"
 
 
 def _needs(manifest: Manifest) -> str:

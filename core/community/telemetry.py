@@ -54,9 +54,19 @@ LEAVE_S = 2.0
 QUEUED = 20_000
 """Messages that were received and not read yet; further ones are dropped."""
 
+HEADERS = 48
+"""Bytes of a packet, or its acknowledgement, beside topic and payload: of TCP, IP and MQTT."""
+
 Heard = Body | tuple[Bundle, SignedBundle]
 Hear = Callable[[Heard, bytes], object]
 Refused = Callable[[str, str], object]
+
+
+class Moved(NamedTuple):
+    """Bytes."""
+
+    received: int
+    sent: int
 
 
 class Joined(NamedTuple):
@@ -86,6 +96,8 @@ class Telemetry:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._runs: dict[str, list[_Connection]] = {}
+        self._left: dict[str, Moved] = {}
+        """Bytes of connections that have ended, by run."""
 
     def follow(self, run: Joined) -> None:
         """Connect to a run's brokers, and stay connected."""
@@ -118,7 +130,16 @@ class Telemetry:
 
     def leave(self, run: str) -> Coroutine[Any, Any, None]:
         """Tell a run's boards that this peer is gone, and let its brokers go; it can be followed anew at once."""
-        return self._end(self._runs.pop(run, []))
+        connections = self._runs.pop(run, [])
+        self._left[run] = _sum([self._left.get(run, Moved(0, 0)), *(one.moved for one in connections)])
+        return self._end(connections)
+
+    def moved(self) -> dict[str, Moved]:
+        """Bytes since the start by run, with headers, about."""
+        found = dict(self._left)
+        for run, connections in self._runs.items():
+            found[run] = _sum([found.get(run, Moved(0, 0)), *(one.moved for one in connections)])
+        return found
 
     async def close(self) -> None:
         """Leave all runs and end the thread."""
@@ -155,6 +176,7 @@ class _Connection:
         self.connected, self.trouble = False, ""
         self._identity, self._named, self._deliver = identity, named, deliver
         self._password = identity.sign(login(broker)).hex()
+        self.moved = Moved(0, 0)
         self._told: dict[str, bytes] = {}
         self._pending: dict[str, bytes] = {}
         """What the broker has not acknowledged yet."""
@@ -256,6 +278,7 @@ class _Connection:
             self._more.clear()
             for topic, payload in [*self._pending.items()]:
                 await client.publish(topic, payload, qos=1, retain=True, timeout=ACKNOWLEDGE_S)
+                self.moved = _sum([self.moved, Moved(HEADERS, len(topic) + len(payload) + HEADERS)])
                 if self._pending.get(topic) == payload:
                     del self._pending[topic]
             if not self._pending:
@@ -264,6 +287,8 @@ class _Connection:
     async def _hear(self, client: aiomqtt.Client) -> None:
         async for message in client.messages:
             topic = message.topic.value
+            size = len(message.payload) if isinstance(message.payload, bytes) else 0
+            self.moved = _sum([self.moved, Moved(len(topic) + size + HEADERS, HEADERS)])
             if not isinstance(message.payload, bytes) or not message.payload or self._is_too_much(topic):
                 continue
             try:
@@ -280,6 +305,10 @@ class _Connection:
         writer = topic.rpartition("/")[0]
         self._heard[writer] += 1
         return self._heard[writer] > MOST_A_MINUTE
+
+
+def _sum(parts: Sequence[Moved]) -> Moved:
+    return Moved(sum(one.received for one in parts), sum(one.sent for one in parts))
 
 
 def _in_loop(loop: asyncio.AbstractEventLoop) -> Callable[..., object]:

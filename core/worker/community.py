@@ -13,6 +13,7 @@ from core.community.credit_book import CreditBook
 from core.community.telemetry import Telemetry
 from core.contracts.credit import BoardTotals, SignedTotals
 from core.contracts.manifest import Manifest
+from core.contracts.net import of_run
 from core.contracts.telemetry import BOARD_S, Rights, Told
 from core.identity import Identity
 from core.net.recurring import Recurring
@@ -120,6 +121,10 @@ class Community:
         runs = [*self.runs.values()]
         notices = [one.notice for one in runs if one.notice is not None]
         return Told(self.telemetry.status(), notices, [leaders for one in runs for leaders in one.boards.values()])
+
+    def moved(self) -> dict[str, tuple[int, int]]:
+        """Bytes received and sent by telemetry since the start, as of calls (`RpcNode.moved_by_method`)."""
+        return {of_run("telemetry.told", run): moved for run, moved in self.telemetry.moved().items()}
 
     # boards
 

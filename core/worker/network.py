@@ -249,8 +249,8 @@ class Network:
 
     def moved(self) -> tuple[int, int]:
         """Bytes received and sent since the start."""
-        received, sent = self.node.moved()
-        return received + self._mirrors.received, sent + self._mirrors.sent
+        parts = self.node.moved(), (self._mirrors.received, self._mirrors.sent), *self.community.moved().values()
+        return sum(received for received, _ in parts), sum(sent for _, sent in parts)
 
     def fastest(self) -> tuple[float, float]:
         """Bytes a second that were sent and received at best."""
@@ -258,7 +258,7 @@ class Network:
 
     def moved_by_method(self) -> dict[str, tuple[int, int]]:
         """See `RpcNode.moved_by_method`."""
-        return self.node.moved_by_method()
+        return {**self.node.moved_by_method(), **self.community.moved()}
 
     def keep_ports(self, files: Files) -> None:
         """Note where this PC listens, for its next start."""

@@ -1991,10 +1991,6 @@
       <translation>An die Peers des Laufs: Tensoren des Trainings, verschlüsselt, und die Adresse und der öffentliche Schlüssel dieses PCs. Deine Dateien, dein Name und was du tippst nicht.</translation>
     </message>
     <message>
-      <source>Web servers that have the data see the address, too: {hosts}.</source>
-      <translation>Auch Webserver, die die Daten haben, sehen die Adresse: {hosts}.</translation>
-    </message>
-    <message>
       <source>Not signed</source>
       <translation>Nicht unterschrieben</translation>
     </message>
@@ -2059,6 +2055,14 @@
     <message>
       <source>Hearth {version} or newer</source>
       <translation>Hearth {version} oder neuer</translation>
+    </message>
+    <message>
+      <source>Web servers that have the data see the address, too: {hosts}.</source>
+      <translation>Auch Webserver, die die Daten haben, sehen die Adresse: {hosts}.</translation>
+    </message>
+    <message>
+      <source>Brokers of the run see it as well, and pass on how your training goes and your credit: {names}.</source>
+      <translation>Auch die Broker des Laufs sehen sie, und sie geben weiter, wie dein Training läuft und was dir gutgeschrieben wurde: {names}.</translation>
     </message>
     <message>
       <source>Data from the organiser; a list that is fetched after joining says how much.</source>
@@ -2595,6 +2599,14 @@
     <message>
       <source>any peer of the run that asks</source>
       <translation>jeder Teilnehmer des Laufs, der fragt</translation>
+    </message>
+    <message>
+      <source>Whether you are there, how training goes, your credit, signed; your name and team, if you have set them</source>
+      <translation>Ob du da bist, wie das Training läuft, deine Gutschriften, unterschrieben; dein Name und Team, wenn du sie angegeben hast</translation>
+    </message>
+    <message>
+      <source>the brokers and boards that the run names</source>
+      <translation>die Broker und Tafeln, die der Lauf nennt</translation>
     </message>
     <message>
       <source>What the trunk has learned, compressed</source>
@@ -6330,6 +6342,10 @@
     <message>
       <source>traffic.relay</source>
       <translation>Für andere weitergereicht</translation>
+    </message>
+    <message>
+      <source>traffic.telemetry</source>
+      <translation>Telemetrie</translation>
     </message>
     <message>
       <source>traffic.trunk</source>

@@ -2977,6 +2977,10 @@
       <translation>Passed on for others</translation>
     </message>
     <message>
+      <source>traffic.telemetry</source>
+      <translation>Telemetry</translation>
+    </message>
+    <message>
       <source>traffic.trunk</source>
       <translation>Agreeing on the trunk</translation>
     </message>

@@ -243,6 +243,7 @@ async def test_a_broker_that_ends_and_comes_back_costs_a_gap(kind: str, tmp_path
             assert 2 not in samples(), "the newer one says all that it did"
             await volunteer.leave(RUN)
             await until(there(world.one, False), "its leaving")
+        assert volunteer.moved()[RUN].sent > 2 * len(world.progress(world.one, 3)), "what was told twice is counted"
 
 
 async def test_of_two_brokers_one_is_enough(tmp_path: Path) -> None:

@@ -105,10 +105,15 @@ def leaves(run: RunDetails) -> str:
         "To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your "
         "files, your name and what you type do not."
     )
-    if not hosts:
-        return peers
-    seen = tr("Web servers that have the data see the address, too: {hosts}.", hosts=", ".join(hosts))
-    return f"{peers} {seen}"
+    if hosts:
+        peers += " " + tr("Web servers that have the data see the address, too: {hosts}.", hosts=", ".join(hosts))
+    if run.manifest.brokers:
+        names = ", ".join(run.manifest.brokers)
+        peers += " " + tr(
+            "Brokers of the run see it as well, and pass on how your training goes and your credit: {names}.",
+            names=names,
+        )
+    return peers
 
 
 def news(run: RunDetails) -> str:
