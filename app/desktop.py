@@ -187,7 +187,7 @@ class Desktop(QObject):
         QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
         actions.add_run.connect(self.add_run)
         actions.invite.connect(self.invite_sheet.open_for)
-        for said in (self.runs_page.done, self.join_sheet.joined):
+        for said in (self.runs_page.done, self.join_sheet.said):
             said.connect(lambda words: self.window.tell(words))
         client.connected.connect(self._connected)
         client.shown.connect(self._shown)
@@ -269,7 +269,8 @@ class Desktop(QObject):
         if self.first_run is not None:
             self._asked_run = source
             return
-        self.actions.open_page.emit("runs")
+        if not self.join_sheet.isVisible():
+            self.actions.open_page.emit("runs")
         self.join_sheet.open_for(source)
 
     def _drop_lost_work(self, step: int) -> None:

@@ -90,6 +90,10 @@ class CallRefused(NetworkError, code="refused", exit_code=15):
     """The peer, or this PC itself, declined the call: too busy, over a limit, unknown method or wrong types."""
 
 
+class NotServed(CallRefused, code="not_served", exit_code=15):
+    """The peer knows no such call: it takes no part in the run that the call is of, or its version is another one."""
+
+
 class RemoteFault(NetworkError, code="remote", exit_code=16):
     """The peer tried and failed; `fault` is the code of its error."""
 

@@ -12,6 +12,8 @@ from typing import Annotated
 
 import msgspec
 
+from core.contracts.errors import CallRefused, CallTimeout, HearthError, NotServed, RemoteFault
+
 PREFIX = struct.Struct(">II")
 """Header length, payload length, in bytes."""
 
@@ -83,6 +85,12 @@ class Fault(msgspec.Struct, frozen=True, array_like=True, tag=3):
     code: Annotated[str, msgspec.Meta(max_length=64)]
     message: Annotated[str, msgspec.Meta(max_length=500)]
 
+    def error(self) -> HearthError:
+        """What is raised to the caller."""
+        if self.code in REFUSALS:
+            return NotServed(self.message) if self.code == NOT_SERVED else CallRefused(self.message)
+        return CallTimeout(self.message) if self.code == TIMED_OUT else RemoteFault(self.code, self.message)
+
 
 class Cancel(msgspec.Struct, frozen=True, array_like=True, tag=4):
     """The caller no longer waits for the call with this id."""
@@ -100,7 +108,8 @@ class Pong(msgspec.Struct, frozen=True, array_like=True, tag=6):
 
 Header = Call | Answer | Fault | Cancel | Ping | Pong
 
-REFUSALS = frozenset({"busy", "limit", "unknown_method", "bad_request"})
+NOT_SERVED = "unknown_method"
+REFUSALS = frozenset({"busy", "limit", NOT_SERVED, "bad_request"})
 """Codes of faults with which a peer declines a call before its handler runs."""
 TIMED_OUT = "timeout"
 """Code of the fault for a call whose deadline passed at the server."""

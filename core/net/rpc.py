@@ -9,11 +9,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.contracts.errors import UNREADABLE, CallRefused, CallTimeout, HearthError, NetworkError, RemoteFault
+from core.contracts.errors import (
+    UNREADABLE,
+    CallRefused,
+    CallTimeout,
+    HearthError,
+    NetworkError,
+    RemoteFault,
+)
 from core.contracts.net import (
     ANYWHERE,
-    REFUSALS,
-    TIMED_OUT,
     Answer,
     AskTicket,
     Call,
@@ -342,7 +347,7 @@ class RpcNode:
                 if isinstance(header, Answer):
                     future.set_result((header, payload))
                 else:
-                    future.set_exception(_error(header))
+                    future.set_exception(header.error())
         elif isinstance(header, Cancel):
             task = link.serving.get(header.id)
             if task is not None:
@@ -389,11 +394,3 @@ class RpcNode:
         if decode is None:
             decode = self._decoders[reply] = msgspec.msgpack.Decoder(reply).decode
         return decode
-
-
-def _error(fault: Fault) -> HearthError:
-    if fault.code in REFUSALS:
-        return CallRefused(fault.message)
-    if fault.code == TIMED_OUT:
-        return CallTimeout(fault.message)
-    return RemoteFault(fault.code, fault.message)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from core.contracts.errors import UNREADABLE, CallRefused, HearthError, PeerUnreachable, RemoteFault
-from core.contracts.net import INTERNAL, TIMED_OUT, Answer, Call, Fault, Parts, Payload, joined, size_of
+from core.contracts.net import INTERNAL, NOT_SERVED, TIMED_OUT, Answer, Call, Fault, Parts, Payload, joined, size_of
 from core.identity import PeerId
 from core.net import limits
 from core.net.limits import Newest, TokenBucket
@@ -108,7 +108,7 @@ class Service:
         method = self._methods.get(call.method)
         if method is None:
             points = 0.01 if "@" in call.method else 0.5  # a run that this peer has left is no fault of who asks
-            self._refuse(link, call.id, "unknown_method", f"This peer has no method {call.method!r}.", points)
+            self._refuse(link, call.id, NOT_SERVED, f"This peer has no method {call.method!r}.", points)
         elif size > method.max_payload:
             text = f"{call.method} takes at most {method.max_payload} bytes of payload, not {size}."
             self._refuse(link, call.id, "limit", text, 1.0)

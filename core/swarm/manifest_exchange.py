@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Protocol
 
-from core.contracts.errors import HearthError, ManifestError, NetworkError
+from core.contracts.errors import HearthError, ManifestError, NetworkError, NotServed
 from core.contracts.hosting import AskManifest, ManifestFollows
 from core.contracts.manifest import MAX_BYTES, Manifest, decode
 from core.contracts.net import PeerAddress, of_run
@@ -161,7 +161,9 @@ async def fetch_manifest(node: RpcNode, link: RunLink) -> tuple[Manifest, bytes]
             document = await _ask(node, PeerId(address.peer), link.run_id, 0)
             found.append((_of_link(decode(document, link.run_id), link), document))
         except HearthError as error:
-            wrong.append(error)
+            name = address.peer.hex()[:8]
+            left = isinstance(error, NotServed)
+            wrong.append(NetworkError(notice("run.link_not_there", peer=name)) if left else error)
             log.info("Peer %s gave no manifest of %s: %s", address.peer.hex()[:8], link.run_id, error)
 
     await asyncio.gather(*(ask(address) for address in known_addresses(link.peers) if address.peer != node.peer))

@@ -14,7 +14,7 @@ from core.contracts.errors import RunError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails, details_of, looks
-from core.contracts.run_link import is_link, link_to, parse_link
+from core.contracts.run_link import RunLink, is_link, link_to, parse_link
 from core.contracts.succession import changes, check_successor
 from core.net.limits import Newest
 from core.policy.inputs import Compute, Phase
@@ -142,7 +142,8 @@ class Runs:
                 link is none.
             DataFolderError: its folder cannot be written.
         """
-        manifest, document, peers = await self._found(name)
+        manifest, document, link = await self._found(name)
+        peers = link.peers if link else ()
         async with self._changing:
             if manifest.run_id in self._runs:
                 return await self._succeed(self._runs[manifest.run_id], manifest, document)
@@ -162,13 +163,13 @@ class Runs:
         log.info("Joined the run %s.", run.id)
         return run
 
-    async def _found(self, name: str) -> tuple[Manifest, bytes, tuple[str, ...]]:
-        """A run's manifest, the document to keep of it, and the peers of the link that leads to it."""
+    async def _found(self, name: str) -> tuple[Manifest, bytes, RunLink | None]:
+        """A run's manifest, the document to keep of it, and what the link says that leads to it."""
         link = parse_link(name) if is_link(name) else None
         if name not in self._shown:
             fetched = self._given.network.fetch_manifest
             self._shown[name] = await fetched(link) if link else manifests.read(name)
-        return *self._shown[name], link.peers if link else ()
+        return *self._shown[name], link
 
     async def details(self, name: str) -> RunDetails:
         """What a run is.

@@ -1958,7 +1958,7 @@
     </message>
     <message>
       <source>The owner of this key: {key}. Compare it with what the organiser has published.</source>
-      <translation>Wem dieser Schlüssel gehört: {key}. Vergleiche ihn mit dem, den der Organisator veröffentlicht hat.</translation>
+      <translation>Wem dieser Schlüssel gehört: {key}. Vergleiche ihn mit dem, den der Veranstalter veröffentlicht hat.</translation>
     </message>
     <message numerus="yes">
       <source>a model of %Ln number(s)</source>
@@ -1987,8 +1987,8 @@
       <translation>Speicher, Plattenplatz, Datenverkehr und Zeiten bleiben innerhalb deiner Grenzen in den Einstellungen.</translation>
     </message>
     <message>
-      <source>To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your files, your name and what you type do not.</source>
-      <translation>An die Peers des Laufs: Tensoren des Trainings, verschlüsselt, und die Adresse und der öffentliche Schlüssel dieses PCs. Deine Dateien, dein Name und was du tippst nicht.</translation>
+      <source>To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your files and what you type do not; a name only if you have set one in Settings.</source>
+      <translation>An die Peers des Laufs: Tensoren des Trainings, verschlüsselt, und die Adresse und der öffentliche Schlüssel dieses PCs. Deine Dateien und was du tippst nicht; ein Name nur, wenn du in den Einstellungen einen gesetzt hast.</translation>
     </message>
     <message>
       <source>Not signed</source>
@@ -2004,11 +2004,11 @@
     </message>
     <message>
       <source>To continue text</source>
-      <translation>Text fortzusetzen</translation>
+      <translation>Text fortsetzen</translation>
     </message>
     <message>
       <source>To tell what a picture shows</source>
-      <translation>Zu sagen, was ein Bild zeigt</translation>
+      <translation>Sagen, was ein Bild zeigt</translation>
     </message>
     <message numerus="yes">
       <source>{what}: a model of %Ln number(s), whole on each PC.</source>
@@ -2036,8 +2036,8 @@
     <message numerus="yes">
       <source>{size} from the organiser, in %Ln part(s) that are checked by their hashes.</source>
       <translation>
-        <numerusform>{size} vom Organisator, in %Ln Teil, der anhand seines Hashwerts geprüft wird.</numerusform>
-        <numerusform>{size} vom Organisator, in %Ln Teilen, die anhand ihrer Hashwerte geprüft werden.</numerusform>
+        <numerusform>{size} vom Veranstalter, in %Ln Teil, der anhand seines Hashwerts geprüft wird.</numerusform>
+        <numerusform>{size} vom Veranstalter, in %Ln Teilen, die anhand ihrer Hashwerte geprüft werden.</numerusform>
       </translation>
     </message>
     <message>
@@ -2065,12 +2065,16 @@
       <translation>Auch die Broker des Laufs sehen sie, und sie geben weiter, wie dein Training läuft und was dir gutgeschrieben wurde: {names}.</translation>
     </message>
     <message>
-      <source>Data from the organiser; a list that is fetched after joining says how much.</source>
-      <translation>Daten vom Organisator; wie viele, sagt eine Liste, die nach dem Beitritt geholt wird.</translation>
+      <source>{size} from the organiser, by a list that is checked by its hash.</source>
+      <translation>{size} vom Veranstalter, nach einer Liste, die anhand ihres Hashwerts geprüft wird.</translation>
     </message>
     <message>
       <source>Up to {size} of data are fetched.</source>
       <translation>Bis zu {size} an Daten werden geholt.</translation>
+    </message>
+    <message>
+      <source>Data from the organiser; a list that is fetched after joining says how much.</source>
+      <translation>Daten vom Veranstalter; wie viele, sagt eine Liste, die nach dem Beitritt geholt wird.</translation>
     </message>
     <message>
       <source>Invite others</source>
@@ -2110,11 +2114,11 @@
     </message>
     <message>
       <source>Careful: this is not the run “{title}” that this PC has joined ({run}). It only has the same title, and the organiser of that one has not signed it.</source>
-      <translation>Vorsicht: Das ist nicht der Lauf „{title}“, dem dieser PC beigetreten ist ({run}). Er hat nur denselben Titel, und der Organisator von jenem hat ihn nicht unterschrieben.</translation>
+      <translation>Vorsicht: Das ist nicht der Lauf „{title}“, dem dieser PC beigetreten ist ({run}). Er hat nur denselben Titel, und der Veranstalter von jenem hat ihn nicht unterschrieben.</translation>
     </message>
     <message>
       <source>This PC has joined this run already. Joining it again takes over what its organiser has changed, if this is newer.</source>
-      <translation>Dieser PC ist diesem Lauf schon beigetreten. Ein neuer Beitritt übernimmt, was der Organisator geändert hat, wenn das hier neuer ist.</translation>
+      <translation>Dieser PC ist diesem Lauf schon beigetreten. Ein neuer Beitritt übernimmt, was der Veranstalter geändert hat, wenn das hier neuer ist.</translation>
     </message>
     <message>
       <source>Add a run</source>
@@ -2208,6 +2212,10 @@
       <translation>Läufe, die zu Hearth gehören</translation>
     </message>
     <message>
+      <source>Another link has come. Open it again when you have decided on this run.</source>
+      <translation>Ein anderer Link ist gekommen. Öffne ihn noch einmal, wenn du über diesen Lauf entschieden hast.</translation>
+    </message>
+    <message>
       <source>Waiting for the worker, which looks at the run.</source>
       <translation>Gewartet wird auf den Worker, der den Lauf ansieht.</translation>
     </message>
@@ -2256,12 +2264,12 @@
       <translation>Trainiert von selbst, sobald der so weit ist.</translation>
     </message>
     <message>
-      <source>Continues when it has room: allow more disk space in Settings, or leave another run.</source>
-      <translation>Geht weiter, wenn Platz da ist: Erlaube in den Einstellungen mehr Plattenplatz oder verlass einen anderen Lauf.</translation>
+      <source>Continues by itself as soon as that is so no longer.</source>
+      <translation>Geht von selbst weiter, sobald das nicht mehr so ist.</translation>
     </message>
     <message>
       <source>Continues when its organiser sets a higher goal. Until then the other runs get its time.</source>
-      <translation>Geht weiter, wenn der Organisator ein höheres Ziel setzt. Bis dahin bekommen die anderen Läufe seine Zeit.</translation>
+      <translation>Geht weiter, wenn der Veranstalter ein höheres Ziel setzt. Bis dahin bekommen die anderen Läufe seine Zeit.</translation>
     </message>
     <message>
       <source>{rate} samples per second, step {step}.</source>
@@ -2278,6 +2286,10 @@
     <message>
       <source>Leave “{run}”? What was trained stays here; the other runs get its time.</source>
       <translation>„{run}“ verlassen? Was trainiert wurde, bleibt hier; die anderen Läufe bekommen seine Zeit.</translation>
+    </message>
+    <message>
+      <source>Continues when it has room: allow more disk space in Settings, or leave another run.</source>
+      <translation>Geht weiter, wenn Platz da ist: Erlaube in den Einstellungen mehr Plattenplatz oder verlass einen anderen Lauf.</translation>
     </message>
     <message>
       <source>Waits</source>
@@ -2356,7 +2368,7 @@
     </message>
     <message>
       <source>Organiser</source>
-      <translation>Organisator</translation>
+      <translation>Veranstalter</translation>
     </message>
     <message>
       <source>Learns</source>
@@ -2558,7 +2570,7 @@
     </message>
     <message>
       <source>In your local network this PC also announces its id, its port, and its runs with the keys of their organisers, unless “Find peers on this network” is off. Nothing is sent to the makers of Hearth.</source>
-      <translation>Im lokalen Netzwerk gibt dieser PC außerdem seine Kennung, seinen Port und seine Läufe mit den Schlüsseln ihrer Organisatoren bekannt, außer „Peers in diesem Netzwerk finden“ ist aus. An die Macher von Hearth wird nichts gesendet.</translation>
+      <translation>Im lokalen Netzwerk gibt dieser PC außerdem seine Kennung, seinen Port und seine Läufe mit den Schlüsseln ihrer Veranstalter bekannt, außer „Peers in diesem Netzwerk finden“ ist aus. An die Macher von Hearth wird nichts gesendet.</translation>
     </message>
     <message>
       <source>Of a newer version of the worker</source>
@@ -5975,6 +5987,10 @@
     <message>
       <source>run.link_nobody</source>
       <translation>Kein Peer des Links gab das Manifest von {run}: {why} Bitte den Veranstalter um einen neuen Link.</translation>
+    </message>
+    <message>
+      <source>run.link_not_there</source>
+      <translation>Peer {peer} nimmt an diesem Lauf nicht oder nicht mehr teil.</translation>
     </message>
     <message>
       <source>run.link_organiser</source>

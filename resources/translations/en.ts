@@ -2610,6 +2610,10 @@
       <translation>No peer of the link gave the manifest of {run}: {why} Ask the organiser for a new link.</translation>
     </message>
     <message>
+      <source>run.link_not_there</source>
+      <translation>Peer {peer} does not take part in this run, or does no longer.</translation>
+    </message>
+    <message>
       <source>run.link_organiser</source>
       <translation>after the run's id must come the organiser's key, 64 hexadecimal digits. It may have been cut off: copy the whole link.</translation>
     </message>

@@ -31,7 +31,7 @@ from app.theme import theme
 from app.window.main_window import MainWindow
 from app.worker.client import WorkerClient
 from core.community.reading import read_only
-from core.contracts.credit import Credit
+from core.contracts.credit import Credit, Leaderboard, Ranking
 from core.contracts.network_status import PEERS_PAGE, NetworkStatus, PeerStatus
 from core.contracts.notices import plain
 from core.contracts.settings import Settings
@@ -57,6 +57,7 @@ class Swarm(WorkerClient):
             "network": lambda asked: self.network_of(asked.first),
             "trunk": lambda asked: TrunkStatus("digits", "local", []),
             "credit": lambda asked: Credit(0, [], 0.0, 0.0, None),
+            "leaderboard": lambda asked: Leaderboard(*[Ranking([], 0, 0.0)] * 3),
             "totals": lambda asked: ledger.totals(time.time()),
             "series": ledger.series,
             "sessions": ledger.sessions,

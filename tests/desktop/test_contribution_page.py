@@ -377,7 +377,7 @@ def test_the_leaderboard_and_the_badges_tell_what_was_verified(
     contribution.leaderboard.time._buttons["today"].setFocus()
     QTest.keyClick(contribution.leaderboard.time._buttons["today"], Qt.Key.Key_Space)
     assert "Nobody's work of this time is verified yet" in texts(contribution.leaderboard)
-    assert contribution.badges.days.accessibleName() == "Days with verified work: 8 of 30"
+    qtbot.waitUntil(lambda: contribution.badges.days.accessibleName() == "Days with verified work: 8 of 30")
     assert contribution.badges.flops.accessibleName() == "Verified operations: 24 GFLOP of 1 TFLOP"
     earned = [badge.accessibleName() for badge in contribution.badges.days._shown]
     assert [": reached on " in name for name in earned] == [True, True, False, False, False]

@@ -226,7 +226,7 @@ def test_before_it_is_joined_a_run_says_all_that_it_asks_for(qtbot: QtBot, deskt
         "466 kB from the organiser, in 8 parts",
         "Licence of the data: CC-BY-SA-4.0; of the model: MIT.",
         "A PC with 4.2 GB of memory, 2.1 GB free on the disk.",
-        "Up to 466 kB of data are fetched.",
+        "Up to 466 kB of data are fetched. While it trains, about 796 MB of memory, and up to",
         "this PC's address and public key",
         "Web servers that have the data see the address, too: data.example.org.",
     ):
@@ -243,6 +243,9 @@ def test_an_unsigned_twin_of_a_joined_run_is_warned_of(qtbot: QtBot, toy: ToyWor
     said = sheet.warning.accessibleName()
     assert f"this is not the run “digits” that this PC has joined ({SIGNED.id})" in said
     assert "Nobody has signed this run" in said
+    desktop.add_run("text")
+    assert "Another link has come" in sheet.notice.accessibleName() and sheet.heading.text() == "digits"
+    sheet.decline.click()
     desktop.add_run("text")
     qtbot.waitUntil(lambda: sheet.heading.text() == "The Python manual")
     assert not sheet.warning.isVisible(), "what comes with Hearth is no stranger"
@@ -291,6 +294,27 @@ def test_a_link_that_comes_before_the_worker_waits_for_it(qtbot: QtBot, toy: Toy
     desktop.add_run(LINK)
     assert "Waiting for the worker" in desktop.join_sheet.waits_for.text()
     qtbot.waitUntil(desktop.join_sheet.consent.isVisible)
+
+
+def test_a_link_that_comes_during_the_first_run_waits_for_its_end(qtbot: QtBot, desktop: Desktop) -> None:
+    desktop._begin_first_run()
+    desktop.add_run(LINK)
+    assert not desktop.join_sheet.isVisible()
+    link = QMimeData()
+    link.setText(LINK)
+    assert not drop(desktop.window, link)
+    desktop._end_first_run()
+    qtbot.waitUntil(desktop.join_sheet.consent.isVisible)
+
+
+def test_who_closes_the_sheet_while_a_run_is_joined_hears_of_it(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    toy.answers["join_run"] = lambda params: wire.ErrorInfo("run", notice("run.too_many", most=16))
+    desktop.add_run(LINK)
+    sheet = desktop.join_sheet
+    qtbot.waitUntil(sheet.consent.isVisible)
+    sheet.join.click()
+    sheet.close_sheet()
+    qtbot.waitUntil(lambda: desktop.window.note._label.text().startswith("No more runs can be joined now"))
 
 
 def test_runs_that_come_with_hearth_and_those_nearby_are_offered(
@@ -345,7 +369,7 @@ def test_the_qr_code_of_a_run_says_its_link(qtbot: QtBot, desktop: Desktop, tmp_
     qtbot.waitUntil(sheet.code.isVisible)
     path = tmp_path / "picture.png"
     assert desktop.window.grab().save(str(path))
-    [found] = zxingcpp.read_barcodes(Image.open(path).convert("L"))
+    [found] = zxingcpp.read_barcodes(Image.open(path).convert("L"), try_invert=False)
     assert found.text == LINK == sheet.code.accessibleDescription()
     sheet.copy.click()
     assert QGuiApplication.clipboard().text() == LINK and sheet.copy.text() == "Copied"

@@ -83,6 +83,8 @@ def joins(running: RunningWorker, link: str, run: manifest.Manifest) -> None:
     foreign = link.replace(f"/{organiser}/", f"/{'ab' * 32}/")
     refused = hearth(running.folder, "run", "join", foreign, "--yes")
     assert refused.returncode == ManifestError.exit_code and "not signed by the organiser" in refused.stderr
+    absent = hearth(running.folder, "run", "show", link.replace("/tiny-", "/other-")).stderr
+    assert f"Peer {organiser[:8]} does not take part in this run" in absent and "new link" in absent
     joined = hearth(running.folder, "run", "join", link, "--yes")
     assert joined.returncode == 0 and f"Joined {run.run_id}" in joined.stdout, joined.stderr
     twin = running.folder.parent / "twin.toml"

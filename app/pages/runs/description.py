@@ -67,6 +67,8 @@ def data(run: RunDetails) -> str:
     elif run.shards:
         size = data_size(run.data_bytes)
         found = tr("{size} from the organiser, in %Ln part(s) that are checked by their hashes.", run.shards, size=size)
+    elif manifest.shard_list and run.data_bytes:
+        found = tr("{size} from the organiser, by a list that is checked by its hash.", size=data_size(run.data_bytes))
     elif manifest.shard_list:
         found = tr("Data from the organiser; a list that is fetched after joining says how much.")
     else:
@@ -103,7 +105,7 @@ def leaves(run: RunDetails) -> str:
     hosts = sorted({urlsplit(source).hostname or "" for source in run.manifest.sources})
     peers = tr(
         "To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your "
-        "files, your name and what you type do not."
+        "files and what you type do not; a name only if you have set one in Settings."
     )
     if hosts:
         peers += " " + tr("Web servers that have the data see the address, too: {hosts}.", hosts=", ".join(hosts))

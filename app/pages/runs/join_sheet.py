@@ -97,8 +97,8 @@ class JoinSheet(Sheet):
         client: the worker.
     """
 
-    joined = Signal(str)
-    """A sentence about the run that was joined."""
+    said = Signal(str)
+    """A sentence about the run that was joined, or why it was not, if nobody looks here any more."""
 
     def __init__(self, window: QWidget, ring: FocusRing, client: WorkerClient) -> None:
         super().__init__(window, ring, WIDTH)
@@ -184,7 +184,11 @@ class JoinSheet(Sheet):
     # which run
 
     def open_for(self, source: str = "") -> None:
-        """Ask which run to add, or look at this one."""
+        """Ask which run to add, or look at this one; not in the place of one that the user is deciding on: whoever
+        sends links could time one for the click."""
+        if self.consent.isVisible():
+            self.notice.set_text(tr("Another link has come. Open it again when you have decided on this run."))
+            return
         self.open(self.heading)
         if source:
             self.look_at(source)
@@ -284,8 +288,12 @@ class JoinSheet(Sheet):
         source = self._source
         self._number, self._source = None, ""
         self._clock.stop()
+        if not self.isVisible():
+            self.said.emit(told(error.notice))
+            return
         if is_link(source):
             self.line.setText(source)
+            self.line.setCursorPosition(0)
         self._ask(told(error.notice))
 
     def _show(self, source: str, run: RunDetails) -> None:
@@ -342,7 +350,7 @@ class JoinSheet(Sheet):
 
     def _joined(self, source: str, run: RunStatus) -> None:
         self._clock.stop()
-        self.joined.emit(tr("Joined “{run}” with weight {weight}.", run=tr_run(run.title), weight=run.weight))
+        self.said.emit(tr("Joined “{run}” with weight {weight}.", run=tr_run(run.title), weight=run.weight))
         if self._source == source:
             self._source = ""
             self.line.clear()

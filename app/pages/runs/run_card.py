@@ -41,7 +41,9 @@ def state_of(run: RunStatus, status: Status) -> RunState:
         status: of the whole PC.
     """
     if run.waits:
-        ends = tr("Continues when it has room: allow more disk space in Settings, or leave another run.")
+        ends = tr("Continues by itself as soon as that is so no longer.")
+        if run.waits.code == "disk.run_waits":
+            ends = tr("Continues when it has room: allow more disk space in Settings, or leave another run.")
         return RunState("limited", tr("Waits"), told(run.waits), ends)
     if run.reached:
         ends = tr("Continues when its organiser sets a higher goal. Until then the other runs get its time.")
@@ -112,6 +114,7 @@ class RunCard(StaleCard):
         for row, (title, label) in enumerate(self.facts.values()):
             facts.addWidget(Label(title, "cap_strong", "text2"), row, 0, Qt.AlignmentFlag.AlignTop)
             facts.addWidget(label, row, 1)
+        pair = Figures(self._today, self._ever), Figures(self._trained, self._calls)
         weight = hbox(Label(tr("Weight"), "body"), self.weight, (self.share, 1), spacing=look.M)
         self._buttons = holding(hbox(self.show_button, self.invite, self.leave, STRETCH, spacing=look.S))
         add(
@@ -120,7 +123,7 @@ class RunCard(StaleCard):
             self.news,
             hbox((self._glyph, Qt.AlignmentFlag.AlignTop), (state, 1), spacing=look.M),
             look.XS,
-            Pair(Figures(self._today, self._ever), Figures(self._trained, self._calls), (0, 1), early=False),
+            Pair(*pair, (0, 1), early=False, spacing=look.XL),
             look.XS,
             weight,
             facts,
