@@ -65,6 +65,11 @@ class Server:
         async with self.broker:
             yield self
 
+    @property
+    def connected(self) -> int | None:
+        """How many peers are."""
+        return self.broker.connected if self.broker else None
+
     def enrol(self, address: str, password: str, peer: Identity) -> None:
         """What a backbone peer does for one that was refused."""
         if isinstance(self.broker, Mosquitto):

@@ -27,17 +27,11 @@ from core.contracts.telemetry import (
     topic_notice,
 )
 from core.identity import Identity
+from tests.dht_peers import until
 from tests.mqtt import KINDS, Server, certificate
+from tests.workers import PATIENCE_S
 
 RUN = "a-run-12345678"
-PATIENCE_S = 60.0
-
-
-async def until(condition: Callable[[], object], what: str) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < end, f"{what} did not come true"
-        await asyncio.sleep(0.02)
 
 
 class World:

@@ -43,6 +43,8 @@ from core.contracts.telemetry import (
 from core.identity import Identity, peer_text
 from core.net.rpc import RpcNode
 from core.swarm.telling import NOTICE_FILE, Figures, Telling, rights_of
+from tests.dht_peers import until
+from tests.mqtt import Server
 
 ME, OTHER, ORGANISER, BOARD = (Identity(bytes([number] * 32)) for number in range(1, 5))
 RUN = "a-run-12345678"
@@ -143,21 +145,18 @@ def test_a_manifest_names_brokers_and_stays_the_same_run() -> None:
             manifests.decode(msgspec.json.encode(msgspec.structs.replace(digits, brokers=(wrong,))), "x")
 
 
-def the_run() -> Manifest:
-    bootstrap = f"{BOARD.peer.hex()}@127.0.0.1:4401"
+def the_run(*brokers: str) -> Manifest:
+    bootstrap = (f"{BOARD.peer.hex()}@127.0.0.1:4401",)
     return msgspec.structs.replace(
-        manifests.load("digits"),
-        bootstrap=(bootstrap,),
-        brokers=("mqtt://127.0.0.1:9",),
-        organiser=ORGANISER.peer.hex(),
+        manifests.load("digits"), bootstrap=bootstrap, brokers=brokers, organiser=ORGANISER.peer.hex()
     )
 
 
-def telling(folder: Path, who: Identity, is_board: bool) -> Telling:
+def telling(folder: Path, who: Identity, is_board: bool, broker: str = "mqtt://127.0.0.1:9") -> Telling:
     """A run's, not entered: what it hears is given to it."""
     book = CreditBook(Ledger(folder), who)
     node, figures = RpcNode(who, listen=("127.0.0.1:0",)), Figures(0, 0.0, 0, None)
-    return Telling(the_run(), folder, node, who, book, Telemetry(who), lambda: figures, is_board, None)
+    return Telling(the_run(broker), folder, node, who, book, Telemetry(who), lambda: figures, is_board, None)
 
 
 async def test_the_newest_counts_whatever_comes_last(tmp_path: Path) -> None:
@@ -235,6 +234,22 @@ async def test_credit_comes_by_telemetry_as_well(tmp_path: Path) -> None:
     forged = msgspec.structs.replace(shown, bundle=msgspec.msgpack.encode(msgspec.structs.replace(bundle, team="x")))
     with pytest.raises(CreditError):
         payloads.opened(topic, payloads.encode(forged), {here.run_id: here.rights})
+
+
+async def test_who_may_not_use_the_network_lets_brokers_go_until_it_may(tmp_path: Path) -> None:
+    run = the_run()
+    server = Server("embedded", {run.run_id: rights_of(run)}, tmp_path)
+
+    async with server.running():
+        here = telling(tmp_path, ME, False, broker=server.address)
+        telemetry = here._telemetry
+        async with here:
+            await until(lambda: telemetry.status()[0].connected, "a connection")
+            here.allow(False)
+            await until(lambda: not telemetry.status() and not server.connected, "its end")
+            here.allow(True)
+            await until(lambda: telemetry.status() and telemetry.status()[0].connected, "a new one")
+        await telemetry.close()
 
 
 @pytest.mark.parametrize(
