@@ -49,6 +49,8 @@ PEERS = 20_000
 """Whose newest presence and progress a board keeps."""
 LOOK_S = 5.0
 """Between two looks whether there is something to tell."""
+CREDIT_BYTES = 128 << 20
+"""Of what others show by telemetry that a board keeps between two starts; it asks the rest itself."""
 MISSING_S = 60.0
 """Without any broker before the user is told."""
 ENROL_S = 5.0
@@ -107,6 +109,9 @@ class Telling:
         self._reads = board and self.is_board
         self.peers: dict[bytes, tuple[Presence, Progress | None]] = {}
         """What others told a board."""
+        self._shown: dict[tuple[bytes, int], tuple[int, int]] = {}
+        """Size and hash of what was kept of each host and week since the start."""
+        self._shown_bytes = 0
         self.boards: dict[bytes, Leaders] = {}
         """What boards told."""
         self.notice: RunNotice | None = None
@@ -261,7 +266,15 @@ class Telling:
         self.peers = dict(newest[PEERS // 4 :])
 
     def _credit(self, bundle: Bundle, shown: SignedBundle) -> None:
-        if 0 <= week_of(self._book.today + 1) - bundle.week <= 2 and (bundle.entries or bundle.seen):
+        """Keep what is new of these weeks, as far as there is room: a key costs nothing, and disks are small."""
+        age, key = week_of(self._book.today + 1) - bundle.week, (bundle.host, bundle.week)
+        is_known = self._shown.get(key) == (told := (len(shown.bundle), hash(shown.bundle)))
+        if not 0 <= age <= 2 or is_known or not (bundle.entries or bundle.seen):
+            return
+        more = told[0] - self._shown.get(key, (0, 0))[0]
+        if self._shown_bytes + more <= CREDIT_BYTES:
+            self._shown[key] = told
+            self._shown_bytes += more
             self._book.keep_bundle(bundle, 0, shown)
 
     def online(self) -> tuple[int, float]:

@@ -189,9 +189,7 @@ def _backbone(folder: Path, port: int, broker: str) -> Iterator[psutil.Process]:
 async def _under_load(
     process: psutil.Process, volunteers: list[Volunteer], seconds: float, rates: tuple[float, float]
 ) -> tuple[Load, dict[str, Any]]:
-    await asyncio.to_thread(wait_until, lambda: process.children(), "Mosquitto")
-    [mosquitto] = process.children()
-    await asyncio.to_thread(wait_until, lambda: mosquitto.net_connections("tcp"), "a port")
+    mosquitto = await asyncio.to_thread(wait_until, lambda: _serving(process), "Mosquitto")
     room, end = asyncio.Semaphore(CONNECTS), asyncio.Event()
     started, events = time.monotonic(), [asyncio.Event() for _ in volunteers]
     tasks = [
@@ -217,6 +215,15 @@ async def _under_load(
     return load, {
         name: {"cores": round(share, 3), "mb": round(mb)} for name, share, mb in zip(names, cores, most, strict=True)
     }
+
+
+def _serving(process: psutil.Process) -> psutil.Process | None:
+    """Mosquitto, once it listens."""
+    with contextlib.suppress(psutil.Error):
+        for one in process.children():
+            if one.name() == "mosquitto" and one.net_connections("tcp"):
+                return one
+    return None
 
 
 def _cpu(process: psutil.Process) -> float:

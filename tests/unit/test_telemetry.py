@@ -218,7 +218,9 @@ async def test_a_notice_stays_is_shown_and_comes_from_the_organiser_alone(tmp_pa
         assert third.notice is None, "somebody has changed the file"
 
 
-async def test_credit_comes_by_telemetry_as_well(tmp_path: Path) -> None:
+async def test_credit_comes_by_telemetry_as_well_as_far_as_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = telling(tmp_path, BOARD, True)
     week = week_of(day_of(time.time()))
     sheet = Sheet(here.run_id, OTHER.peer, ME.peer, week, (5,) * 7, (0,) * 7)
@@ -228,7 +230,11 @@ async def test_credit_comes_by_telemetry_as_well(tmp_path: Path) -> None:
     topic = topic_in(here.run_id, peer_text(ME.peer), CREDIT[week % 2])
     heard = payloads.opened(topic, payloads.encode(shown), {here.run_id: here.rights})
     here._hear(heard, b"")
-    assert await here._book.bundles(here.run_id) != []
+    assert await here._book.known_weeks(here.run_id) == {ME.peer: {week}}
+    other = msgspec.structs.replace(bundle, host=OTHER.peer)
+    monkeypatch.setattr("core.swarm.telling.CREDIT_BYTES", len(shown.bundle) + 10)
+    here._hear((other, signing.sign_bundle(OTHER, other, False, None)), b"")
+    assert await here._book.known_weeks(here.run_id) == {ME.peer: {week}}, "there is no room for this one"
     with pytest.raises(CreditError):
         payloads.opened(topic[:-1] + str((week + 1) % 2), payloads.encode(shown), {here.run_id: here.rights})
     forged = msgspec.structs.replace(shown, bundle=msgspec.msgpack.encode(msgspec.structs.replace(bundle, team="x")))
