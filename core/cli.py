@@ -53,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 done, 1 error, 2 wrong use or settings, 3 no worker runs, 4 already running, "
         "5 data folder, 6 port in use, 7 protocol, 8 picture, 9 compute, 10 checkpoint, 11 identity, 12 network, "
         "13 peer unreachable, 14 peer too late, 15 peer refused, 16 peer failed, 17 record, 18 data, 19 question, "
-        "20 device, 21 run, 22 credit.",
+        "20 device, 21 run, 22 credit, 23 access.",
     )
     parser.set_defaults(command="running.app", link="")
     common = _Parser(add_help=False)
@@ -125,6 +125,7 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     add("resume", "control.resume", "Resume after a pause.")
     add("quit", "control.quit", "Save and end the worker and the app.")
     _add_run(add)
+    _add_access(add)
 
 
 def _add_backbone(add: Callable[..., argparse.ArgumentParser]) -> None:
@@ -188,8 +189,23 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     new.add_argument("--template", choices=kinds, help="which kind of run (as the data are: text or pictures)")
     new.add_argument("--name", help="its name (that of the folder)")
     new.add_argument("--title", help="its title (made of the name)")
+    new.add_argument("--column", metavar="NAME", help="where .jsonl and .parquet files have their texts (text)")
     new.add_argument("--licence", help="that of the data (not said)")
     new.add_argument("--volunteers", metavar="N", help="PCs for which it is proposed (4)")
+
+
+def _add_access(add: Callable[..., argparse.ArgumentParser]) -> None:
+    about = 'Let peers take part in a run of yours whose manifest says `access = "tokens"`, or no more.'
+    access = add("access", "access.access", about, "the list as one JSON document")
+    access.description = (
+        f"{about} To grant prints a link with a token that is of use to that peer alone; whoever is to join sends you "
+        "first what `hearth address` prints there. Granted again, the new link renews the token."
+    )
+    access.add_argument("what", choices=["grant", "revoke", "list"])
+    access.add_argument("run", help="the run's name or id, or the path of its signed manifest")
+    access.add_argument("who", nargs="?", metavar="PEER", help="as `hearth address` prints it; to revoke, also a name")
+    access.add_argument("--name", help="what you call its user, shown to you alone and in the token")
+    access.add_argument("--days", type=_days, default=90, metavar="N", help="for which the token holds (90)")
 
 
 def _add_credit(add: Callable[..., argparse.ArgumentParser]) -> None:
@@ -268,6 +284,13 @@ def _weight(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
     if not 1 <= number <= 1000:
         raise argparse.ArgumentTypeError(f"{text!r} is not a valid weight; use a whole number from 1 to 1000")
+    return number
+
+
+def _days(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if not 1 <= number <= 366:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of days from 1 to 366")
     return number
 
 

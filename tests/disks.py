@@ -15,6 +15,7 @@ from core.worker.compute.owner import Owner
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.network import Network
 from core.worker.places import NetworkOptions
+from tests.workers import give_key
 
 ROOMY = 1 << 40
 GRID = Grid("digits", 2, (4, 4))
@@ -74,4 +75,5 @@ def used(folder: Path) -> int:
 
 def network_of(folder: Path, options: NetworkOptions, manifests: Sequence[Manifest] = ()) -> Network:
     """A PC's place among peers, with a ledger of its own in the folder."""
+    give_key(folder)
     return Network(folder, options, Ledger(folder), lambda: ("", ""), manifests)

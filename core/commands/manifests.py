@@ -97,6 +97,8 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
         yield f"Tells     {', '.join(manifest.brokers)}: this PC's key and address, how training goes, its credit"
     yield f"Needs     {_needs(manifest)}"
     yield f"Takes     {_takes(run)}"
+    if manifest.access == "tokens":
+        yield "Access    only with a token, which its organiser gives"
     if run.next_revision is not None:
         changed = ", ".join(run.changed)
         yield f"Next      revision {run.next_revision} when compute starts next, within an hour; changes {changed}"

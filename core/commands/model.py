@@ -31,16 +31,18 @@ def predict(options: argparse.Namespace) -> None:
 
 
 def generate(options: argparse.Namespace) -> None:
-    """The text goes to stdout as it comes, what is to be said about it to stderr."""
-    begun = False
+    """The text goes to stdout as it comes, what is to be said about it to stderr: on a terminal also how far it is."""
+    count, counts = 0, not options.json and sys.stderr.isatty() and not sys.stdout.isatty()
 
     def show(piece: dict[str, Any]) -> None:
-        nonlocal begun
-        prompt, begun = "" if begun else options.prompt, True
+        nonlocal count
+        count += 1
         if options.json:
             print(msgspec.json.encode(piece).decode(), flush=True)
         else:
-            print(prompt + printable(piece["text"]), end="", flush=True)
+            print(printable(piece["text"]), end="", flush=True)
+        if counts:
+            print(f"\r{count} of {options.length} bytes", end="", file=sys.stderr, flush=True)
 
     limits = {"length": options.length, "temperature": options.temperature, "seed": options.seed, "run": options.run}
     try:
@@ -48,8 +50,12 @@ def generate(options: argparse.Namespace) -> None:
     except msgspec.ValidationError as error:
         raise QuestionError(f"The model cannot be asked that: {error}.") from error
     with common.client(options) as client:
+        if not options.json:
+            print(options.prompt, end="", flush=True)  # the first byte may take a moment: compute may have to start
         done = client.call("generate", params, Continued, 40.0, show)
     print("" if options.json else "\n", end="", flush=True)
+    if counts:
+        print("\r", end="", file=sys.stderr)
     unseen = "" if done.bits is None else f", {done.bits:.2f} bits per byte on unseen text"
     about = f"{done.bytes} bytes in {done.seconds:.1f} s, step {done.step:,}{unseen}, --seed {done.seed}"
     print(msgspec.json.encode(done).decode() if options.json else about, file=None if options.json else sys.stderr)

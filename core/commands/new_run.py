@@ -53,7 +53,7 @@ def new(options: argparse.Namespace) -> None:
     title = _asked("Title", options.title or name.replace("-", " ").capitalize(), _titled, asks)
     licence = _asked("Licence of the data, such as CC BY 4.0", options.licence or "", _licence, asks)
     volunteers = int(_asked("Volunteers", str(options.volunteers or proposal.VOLUNTEERS), _number, asks))
-    cut = _cut(place, data_folder(options.data_dir) / OWN, options.template)
+    cut = _cut(place, data_folder(options.data_dir) / OWN, options.template, options.column)
     if cut.pictures:
         proposed = proposal.of_pictures(cut.rows, volunteers, experts=options.template != "vc-asgd")
     else:
@@ -76,17 +76,18 @@ def new(options: argparse.Namespace) -> None:
     print(f"    hearth run publish {signed}{where}")
 
 
-def _cut(place: Path, own: Path, template: str | None) -> Cut:
+def _cut(place: Path, own: Path, template: str | None, column: str | None) -> Cut:
     """Write the shards.
 
     Args:
         place: the data.
         own: where to.
         template: what kind of run it shall be; None: as the data are.
+        column: where the texts are; None: see `core.store.documents.documents`.
     """
     pictures = None if template == "text" else picture_files.find(place)
     files = [] if pictures else _texts(place, template)
-    source = pictures.source if pictures else cutting.texts(files)
+    source = pictures.source if pictures else cutting.texts(files, column)
     found = cutting.survey(source)
     total = found.train_bytes + found.held_out_bytes
     _make_room(own, total)

@@ -15,7 +15,7 @@ from core.contracts.kinds import TASKS
 from core.contracts.manifest import built_in_runs, is_path, load
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails, details_of
-from core.contracts.run_link import is_link
+from core.contracts.run_link import is_link, parse_link
 from core.contracts.status import RunStatus, Status
 from core.contracts.telemetry import NoticeParams
 from core.contracts.words import counted
@@ -26,6 +26,11 @@ COLLECT_S = 600.0
 TRIES = 3
 """States are replaced by newer ones while training goes on."""
 
+LET_IN = "The link's token lets this PC in."
+NOT_LET_IN = (
+    "The link has no token: the run's other peers let this PC in once you have joined by one that has. Send the "
+    "organiser what `hearth address` prints here."
+)
 FETCH_S = 60.0
 """For the manifest of a link, and for a run that is begun anew."""
 
@@ -80,6 +85,8 @@ def _join(options: argparse.Namespace) -> None:
         print(f"{joined.id} ({joined.title}) goes by revision {goes_by} of its manifest now.")
     else:
         print(f"Joined {joined.id} ({joined.title}) with weight {joined.weight}.")
+    if is_link(name) and found.manifest.access == "tokens":
+        print(LET_IN if parse_link(name).token else NOT_LET_IN)
 
 
 def _agrees(options: argparse.Namespace) -> bool:

@@ -31,6 +31,7 @@ from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.part_files import read
 from core.runtime.runtime import Runtime
+from core.training.data.shuffle_buffer import without_place
 from core.training.data.stream import Part, open_stream
 from core.training.trainer import Trainer
 
@@ -77,7 +78,8 @@ async def export(collected: Collected, out: Path) -> Exported:
     runtime = Runtime(backends, gate)
     stream = open_stream(manifest, Path(collected.folder))
     trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(backends), gate, stream)
-    trainer.load_state(read(manifest.run, TRUNK, Path(collected.parts[TRUNK].path)).tensors)
+    trunk = read(manifest.run, TRUNK, Path(collected.parts[TRUNK].path)).tensors
+    trainer.load_state(without_place(trunk))  # the place is one in the order of whoever trained it
     gate.open()
     serving = asyncio.create_task(runtime.run())
     try:

@@ -138,6 +138,10 @@ class CreditError(HearthError, code="credit", exit_code=22):
     """What is said of credit is not true, not signed, or not of this time."""
 
 
+class AccessError(HearthError, code="access", exit_code=23):
+    """A token or a list of the revoked is not the organiser's, of another run, peer or time, or lets nobody in."""
+
+
 def _with_subclasses(error: type[HearthError]) -> list[type[HearthError]]:
     return [error, *(leaf for child in error.__subclasses__() for leaf in _with_subclasses(child))]
 

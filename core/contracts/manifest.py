@@ -166,6 +166,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     description: Annotated[str, msgspec.Meta(pattern=LINE, max_length=2000)] = ""
     """What it is for, for those who are asked to join."""
     licence: Licence | None = None
+    access: Literal["open", "tokens"] = "open"
+    """Who may take part: everybody, or those to whom the organiser has given a token (`core.contracts.access`)."""
     revision: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1
     """Of the signed manifests of one run the one with the highest holds."""
     organiser: PeerText | None = None
@@ -268,7 +270,8 @@ def _made(document: Document, source: str) -> Manifest:
         raise _invalid(source, document.located(fault.what, fault.path)) from error
     if unknown := [".".join(path) for path in _left_out(fields)]:
         log.info("Fields of the manifest %s that this Hearth does without: %s.", source, ", ".join(sorted(unknown)))
-    if trouble := _impossible(manifest):
+    unsigned = manifest.access == "tokens" and manifest.organiser is None  # before it is signed that is no fault
+    if trouble := notice("manifest.access_unsigned") if unsigned else _impossible(manifest):
         raise ManifestError(notice("manifest.unusable", source=source, trouble=_located(document, trouble)))
     return manifest
 

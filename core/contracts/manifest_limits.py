@@ -26,6 +26,7 @@ STATE_BYTES = 12
 ABOUT: dict[str, Path] = {
     "manifest.no_data_set": ("data",),
     "manifest.two_lists": ("shard_list",),
+    "manifest.access_unsigned": ("access",),
     "manifest.pictures_missing": ("data",),
     "manifest.no_pictures": ("pictures",),
     "manifest.no_model_kind": ("model", "kind"),
@@ -86,11 +87,11 @@ def impossible_beside(fields: dict[str, Any], faulty: Collection[str]) -> Notice
 
     Args:
         fields: the document.
-        faulty: fields of it in which there are faults; all others are valid.
+        faulty: fields of it in which there are faults; all others are valid, or are not there.
     """
-    if {"data", "pictures", "model"} & {*faulty}:
+    if {"data", "pictures", "model"} & {*faulty} or not fields.keys() >= {"data", "model"}:
         return None
     pictures = msgspec.convert(fields.get("pictures"), Pictures | None)
-    training = {} if "training" in faulty else fields["training"]
+    training = {} if "training" in faulty else fields.get("training", {})
     sizes = training.get("batch", 1), training.get("in_flight", 1)
     return impossible(fields["data"], pictures, msgspec.convert(fields["model"], Model), *sizes)

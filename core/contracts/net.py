@@ -109,7 +109,9 @@ class Pong(msgspec.Struct, frozen=True, array_like=True, tag=6):
 Header = Call | Answer | Fault | Cancel | Ping | Pong
 
 NOT_SERVED = "unknown_method"
-REFUSALS = frozenset({"busy", "limit", NOT_SERVED, "bad_request"})
+NO_ACCESS = "no_access"
+"""Code of the fault for who may not take part in a run."""
+REFUSALS = frozenset({"busy", "limit", NOT_SERVED, "bad_request", NO_ACCESS})
 """Codes of faults with which a peer declines a call before its handler runs."""
 TIMED_OUT = "timeout"
 """Code of the fault for a call whose deadline passed at the server."""

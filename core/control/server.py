@@ -263,7 +263,7 @@ class _Session:
             "board": (BoardParams, lambda params: worker.board(params)),
             "certificate": (CertificateParams, lambda params: worker.certificate(Path(params.path))),
             "run_notice": (NoticeParams, lambda params: self._say(params)),
-            "telemetry": (_NoParams, lambda _: worker.network.told()),
+            "telemetry": (_NoParams, lambda _: worker.network.community.told()),
             "log": (wire.LogParams, lambda params: worker.recent_log(params.lines)),
         }
         if request.method not in methods:
@@ -296,11 +296,11 @@ class _Session:
     async def _doctor(self) -> list[Finding]:
         network = self._worker.network
         return await asyncio.to_thread(
-            examine, network.status(), network.dht_stats(), network.told().brokers, self._worker.folder
+            examine, network.status(), network.dht_stats(), network.community.told().brokers, self._worker.folder
         )
 
     def _say(self, params: NoticeParams) -> None:
-        self._worker.network.say(self._worker.runs.named(params.run).id, params.text)
+        self._worker.network.community.say(self._worker.runs.named(params.run).id, params.text)
 
     def _stop(self, number: int) -> None:
         if stream := self._streams.pop(number, None):

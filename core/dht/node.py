@@ -20,7 +20,7 @@ from core.dht import store as state
 from core.dht.clock import NetworkClock
 from core.dht.crawl import REPLICAS, PeerCrawl, ValueCrawl
 from core.dht.protocol import FAILED_S, DHTProtocol
-from core.dht.reading import Readings, candidates, leave_genuine, newest
+from core.dht.reading import Candidates, Readings, candidates, leave_genuine, newest
 from core.dht.records import MAX_LIFE_S, SKEW_S, Record, Verdict, key_digest, make
 from core.dht.routing import Contact, K
 from core.dht.store import KEY_SUBKEYS, RecordStore
@@ -279,7 +279,7 @@ class DHTNode(Server):  # type: ignore[misc]
         known = self._readings.lately(key, self._raws(key, now))
         if known is None:
             return (await self.get_many([key]))[key]
-        return {subkey: record for subkey, record in newest(known).items() if record.expires > now}
+        return {subkey: one for subkey, one in newest(self._believed(key, known)).items() if one.expires > now}
 
     async def get_many(self, keys: Iterable[str], buried: bool = False) -> dict[str, dict[str, Record]]:
         """`get` for many keys at once as of now, in a few calls a peer.
@@ -294,12 +294,19 @@ class DHTNode(Server):  # type: ignore[misc]
             node = Node(key_digest(name))
             crawls.append(ValueCrawl(node, self._near(node), self.protocol.values.ask, kept[name] or None).find())
         answers = await asyncio.gather(*crawls)
-        read = [candidates(name, values, now) for name, values in zip(names, answers, strict=True)]
+        read = [
+            self._believed(name, candidates(name, values, now)) for name, values in zip(names, answers, strict=True)
+        ]
         # what is kept here was checked when it came
         await leave_genuine(read, {raw for name in names for raw in (*kept[name], *self._readings.genuine(name))})
         for name, found in zip(names, read, strict=True):
             self._readings.add(name, kept[name], found)
         return {name: newest(found, buried) for name, found in zip(names, read, strict=True)}
+
+    def _believed(self, key: str, found: Candidates) -> Candidates:
+        """Without what strangers publish about runs that are not open to them."""
+        believes = self._rpc.admission.believes
+        return {name: records for name, records in found.items() if believes(name[1], key)}
 
     def _raws(self, key: str, now: float) -> list[bytes]:
         return [record.raw for record in self.storage.of(key_digest(key), now)]

@@ -207,7 +207,7 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
         reply = await self.call(contact, "dht.store", Store(raws, self.serving), Stored, STORE_S)
         if reply is None or len(reply.verdicts) != len(raws):
             return [None] * len(raws)
-        return [Verdict(code) if 0 <= code <= Verdict.FULL else None for code in reply.verdicts]
+        return [Verdict(code) if 0 <= code <= Verdict.STRANGER else None for code in reply.verdicts]
 
     def _contacts(self, nodes: Nodes, count: int) -> list[list[Contact]]:
         """The peers named for each target; of a list that does not fit the question nothing is used."""
@@ -235,7 +235,9 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
             records: list[bytes] = []
             suffixes: dict[str, float] = {}
             after: str | None = request.after  # nothing yet: ask again
-            if request.compact and budget > 0:
+            if not self.rpc.admission.lets_read(context.peer, self.storage.name(key)):
+                after = None
+            elif request.compact and budget > 0:
                 suffixes, after, budget = self.storage.suffixes(key, request.after, PAGE_SUFFIXES, budget, now)
             elif not request.compact and budget > 0:
                 records, after = self.storage.page(key, request.after, budget, now)
@@ -259,7 +261,8 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
             except RecordError as error:
                 verdicts.append(error.verdict)
                 continue
-            verdicts.append(self.storage.verdict(record, now))
+            insider = self.rpc.admission.lets_store(context.peer, record.key)
+            verdicts.append(self.storage.verdict(record, now) if insider else Verdict.STRANGER)
             if verdicts[-1] == Verdict.STORED:
                 wanted.append((place, record))
         good = await check_all([record for _, record in wanted])

@@ -42,6 +42,8 @@ class Verdict(IntEnum):
     KEY_FULL = 8
     PUBLISHER_FULL = 9
     FULL = 10
+    STRANGER = 11
+    """Who brings it may not take part in the run that it is about."""
 
 
 class _Body(msgspec.Struct, array_like=True, frozen=True, forbid_unknown_fields=True):

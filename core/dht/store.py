@@ -128,6 +128,11 @@ class RecordStore:
         subkeys = self._keys.get(digest, {})
         return [r for publishers in subkeys.values() for r in publishers.values() if r.expires > now]
 
+    def name(self, digest: bytes) -> str:
+        """The key with a digest; "" if there is nothing under it."""
+        publishers = next(iter(self._keys.get(digest, {}).values()), {})
+        return next((record.key for record in publishers.values()), "")
+
     def page(self, digest: bytes, after: str, budget: int, now: float) -> tuple[list[bytes], str | None]:
         """Records under a key as bytes, in order of subkey from the one behind `after`; subkeys are not torn apart.
 

@@ -28,6 +28,7 @@ class Pool:
         links: the one link in use with each peer.
         kept: peers whose link is never closed for idleness and always asked for signs of life.
         connectors: ways to connect that are tried in turn when dialling fails (hole punching, relaying).
+        knows: whether a peer is one of those with whom this PC works: others make room first where there are too many.
         closed_because: why nobody is dialled or let in now; "" usually.
     """
 
@@ -39,6 +40,7 @@ class Pool:
         self.on_connected: list[Callable[[PeerId], None]] = []
         self.on_disconnected: list[Callable[[PeerId], None]] = []
         self.book = Newest[PeerId, PeerAddress](limits.ADDRESS_BOOK)
+        self.knows: Callable[[PeerId], bool] = lambda _: False
         self.closed_because = ""
         self._me = me
         self._owner = owner
@@ -240,7 +242,7 @@ class Pool:
         free = [link for link in self.links.values() if not link.busy and link.peer not in self.kept]
         if not free:
             return False
-        min(free, key=lambda link: link.used).close("room for others")
+        min(free, key=lambda link: (self.knows(link.peer), link.used)).close("room for others")
         return True
 
     def lost(self, link: Link) -> None:

@@ -9,16 +9,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.contracts.errors import (
-    UNREADABLE,
-    CallRefused,
-    CallTimeout,
-    HearthError,
-    NetworkError,
-    RemoteFault,
-)
+from core.contracts.errors import UNREADABLE, CallRefused, CallTimeout, HearthError, NetworkError, RemoteFault
 from core.contracts.net import (
     ANYWHERE,
+    NO_ACCESS,
     Answer,
     AskTicket,
     Call,
@@ -37,6 +31,7 @@ from core.contracts.net import (
 from core.contracts.notices import notice
 from core.identity import Identity, PeerId
 from core.net import limits
+from core.net.admission import Admission
 from core.net.background import logged
 from core.net.endpoint import Endpoint, SendStream
 from core.net.limits import Bans
@@ -96,12 +91,13 @@ class RpcNode:
         self._group: asyncio.TaskGroup | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._tcp = TcpLanes(self)
+        self.admission = Admission(self, lambda: self.pool.links.values() if self._group is not None else ())
         self.register("net.ticket", AskTicket, self._on_ask_ticket, cost=TICKET_COST)
 
     async def __aenter__(self) -> "RpcNode":
         self.endpoint = await Endpoint.bind(self.identity.seed, self._listen)
         self.pool = Pool(self.endpoint, self.peer, self, self.bans)
-        self.pool.connectors = self.connectors
+        self.pool.connectors, self.pool.knows = self.connectors, self.admission.knows
         self.pool.on_connected = self.on_connected
         self.pool.on_disconnected = self.on_disconnected
         self._group = await asyncio.TaskGroup().__aenter__()
@@ -213,6 +209,7 @@ class RpcNode:
         try:
             async with asyncio.timeout(deadline_s):
                 link = self.pool.links.get(peer) or await self.pool.link(peer)
+                await self.admission.before_call(link, name)
                 answer, data, sent = await self._ask(link, name, request, payload, began + deadline_s)
         except TimeoutError as error:
             meter.errors += 1
@@ -321,6 +318,10 @@ class RpcNode:
 
     # --- what links ask of their owner
 
+    def admits(self, peer: PeerId, name: str) -> bool:
+        """See service.Node."""
+        return self.admission.admits_call(peer, name)
+
     def admit(self, link: Link, header: Header, size: int) -> None:
         """See link.Owner."""
         if isinstance(header, Call):
@@ -348,6 +349,8 @@ class RpcNode:
                     future.set_result((header, payload))
                 else:
                     future.set_exception(header.error())
+                    if header.code == NO_ACCESS:
+                        self.admission.forget(link)
         elif isinstance(header, Cancel):
             task = link.serving.get(header.id)
             if task is not None:

@@ -10,7 +10,19 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from core.contracts.errors import UNREADABLE, CallRefused, HearthError, PeerUnreachable, RemoteFault
-from core.contracts.net import INTERNAL, NOT_SERVED, TIMED_OUT, Answer, Call, Fault, Parts, Payload, joined, size_of
+from core.contracts.net import (
+    INTERNAL,
+    NO_ACCESS,
+    NOT_SERVED,
+    TIMED_OUT,
+    Answer,
+    Call,
+    Fault,
+    Parts,
+    Payload,
+    joined,
+    size_of,
+)
 from core.identity import PeerId
 from core.net import limits
 from core.net.limits import Newest, TokenBucket
@@ -67,6 +79,9 @@ class Node(Protocol):
     def strike(self, peer: PeerId, points: float) -> None:
         """Note a fault of a peer."""
 
+    def admits(self, peer: PeerId, name: str) -> bool:
+        """Whether a peer may call a method."""
+
 
 class _Quota:
     def __init__(self) -> None:
@@ -109,6 +124,9 @@ class Service:
         if method is None:
             points = 0.01 if "@" in call.method else 0.5  # a run that this peer has left is no fault of who asks
             self._refuse(link, call.id, NOT_SERVED, f"This peer has no method {call.method!r}.", points)
+        elif not self._node.admits(link.peer, call.method):
+            text = "You have shown no token that holds for this run; or, if it is open to all, no work for your key."
+            self._refuse(link, call.id, NO_ACCESS, text, 0.01)
         elif size > method.max_payload:
             text = f"{call.method} takes at most {method.max_payload} bytes of payload, not {size}."
             self._refuse(link, call.id, "limit", text, 1.0)

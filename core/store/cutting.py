@@ -43,9 +43,14 @@ class Source(NamedTuple):
     """First bytes that do not make another document of it."""
 
 
-def texts(files: Sequence[Path]) -> Source:
-    """The documents of files of text."""
-    return Source(lambda: itertools.chain.from_iterable(map(documents, files)), b"\n\n", 0.05)
+def texts(files: Sequence[Path], column: str | None = None) -> Source:
+    """The documents of files of text.
+
+    Args:
+        files: in their order.
+        column: see `core.store.documents.documents`.
+    """
+    return Source(lambda: itertools.chain.from_iterable(documents(file, column) for file in files), b"\n\n", 0.05)
 
 
 class Survey(NamedTuple):

@@ -1,10 +1,11 @@
 """An organiser's texts, document by document: however many there are, one is in memory at a time.
 
-A .txt or .md file is a document, and so is each line of a .jsonl file, a JSON object with a `text`. A longer file of
-text is many documents, cut at empty lines.
+A .txt or .md file is a document, and so is each line of a .jsonl file, a JSON object with a `text`, and each row of a
+.parquet file. A longer file of text is many documents, cut at empty lines.
 """
 
 import codecs
+import importlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,19 +16,15 @@ from core.contracts.errors import UNREADABLE, DataError
 from core.contracts.notices import notice
 from core.regular_files import open_regular
 
-ENDINGS = (".txt", ".md", ".jsonl")
+ENDINGS = (".txt", ".md", ".jsonl", ".parquet")
 LONG = 256 << 10
 """Bytes of a file beyond which it is many documents."""
 PIECE, LONGEST = 16 << 10, 1 << 20
 """Bytes of each of those: an empty line ends one that has so many, and none has more."""
 MAX_LINE = 16 << 20
-"""Bytes of a document in a .jsonl file."""
+"""Bytes of a document in a .jsonl or .parquet file."""
 MAX_FILES = 1_000_000
 BOM = codecs.BOM_UTF8
-
-
-class _Line(msgspec.Struct, frozen=True):
-    text: str
 
 
 def find(places: Sequence[Path]) -> list[Path]:
@@ -58,20 +55,42 @@ def _is_text(path: Path) -> bool:
     return path.suffix.lower() in ENDINGS and path.is_file() and not path.is_symlink()
 
 
-def documents(path: Path) -> Iterator[bytes]:
+def documents(path: Path, column: str | None = None) -> Iterator[bytes]:
     """The documents of a file as UTF-8, without space around them; empty ones are left out.
+
+    Args:
+        path: the file.
+        column: where they are in a .jsonl or .parquet file; None: in `text`, or in the only one with texts of a
+            .parquet file.
 
     Raises:
         DataError: it cannot be read, is no UTF-8, or has a line that is no document.
     """
+    kind = path.suffix.lower()
     try:
-        read = _lines(path) if path.suffix.lower() == ".jsonl" else _text(path)
+        read = _lines(path, column) if kind == ".jsonl" else _rows(path, column) if kind == ".parquet" else _text(path)
         yield from filter(None, (document.strip() for document in read))
     except OSError as error:
         raise DataError(notice("data.unreadable", path=str(path), why=str(error.strerror))) from error
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+def _rows(path: Path, column: str | None) -> Iterator[bytes]:
+    open_regular(path).close()  # a pipe would never begin
+    try:
+        texts = importlib.import_module("core.store.parquet").texts
+    except ImportError as error:
+        raise DataError(notice("data.no_pyarrow", path=str(path))) from error
+    for number, text in enumerate(texts(path, column), 1):
+        content = text.encode()
+        if len(content) > MAX_LINE:
+            raise DataError(notice("data.line_too_long", path=str(path), line=number, most=MAX_LINE))
+        yield content
+
+
+def _lines(path: Path, column: str | None) -> Iterator[bytes]:
+    column = column or "text"
+    field = ("text", str, msgspec.field(name=column))
+    decode = msgspec.json.Decoder(msgspec.defstruct("Line", [field])).decode
     with open_regular(path) as file:
         number = 0
         while line := file.readline(MAX_LINE + 1):
@@ -81,9 +100,11 @@ def _lines(path: Path) -> Iterator[bytes]:
             if not line.strip():
                 continue
             try:
-                yield msgspec.json.decode(line.removeprefix(BOM), type=_Line).text.encode()
+                yield decode(line.removeprefix(BOM)).text.encode()  # type: ignore[attr-defined]
             except UNREADABLE as error:
-                raise DataError(notice("data.bad_line", path=str(path), line=number, why=str(error))) from error
+                raise DataError(
+                    notice("data.bad_line", path=str(path), line=number, column=column, why=str(error))
+                ) from error
 
 
 def _text(path: Path) -> Iterator[bytes]:

@@ -19,6 +19,9 @@ PATIENCE_S, RETRY_S = 5.0, 0.25
 async def ask(trainer: Trainer, question: Question) -> AsyncGenerator[Answered, None]:
     """Answer a question, also while the gate is closed; others get their turn between any two kernels.
 
+    Meanwhile no batch is begun here: each byte of a text passes through all layers one after the other, and at each it
+    would wait for a kernel of a whole batch, and at other peers behind the calls of this PC's own batches.
+
     Args:
         trainer: of the network that is asked.
         question: of the kind that the run's task takes.
@@ -28,10 +31,11 @@ async def ask(trainer: Trainer, question: Question) -> AsyncGenerator[Answered, 
         HearthError: the question cannot be answered, and why.
     """
     exchange = trainer.task.encode(question, trainer.ends)
-    while (inputs := exchange.inputs) is not None:
-        start = time.monotonic()
-        outputs, experts = await _asked(trainer, inputs)
-        yield Answered(exchange.decode(outputs), experts, trainer.step, (time.monotonic() - start) * 1000)
+    with trainer.window.held():
+        while (inputs := exchange.inputs) is not None:
+            start = time.monotonic()
+            outputs, experts = await _asked(trainer, inputs)
+            yield Answered(exchange.decode(outputs), experts, trainer.step, (time.monotonic() - start) * 1000)
 
 
 async def _asked(trainer: Trainer, inputs: Tensor) -> tuple[Tensor, list[Answer]]:

@@ -116,6 +116,10 @@ class Community:
 
     # what people ask for
 
+    def say(self, run: str, text: str) -> None:
+        """See `Telling.say`; the run by its id."""
+        self.runs[run].say(text)
+
     def told(self) -> Told:
         """What this PC has heard."""
         runs = [*self.runs.values()]

@@ -18,7 +18,6 @@ from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, NetworkStatus
 from core.contracts.notices import Notice, notice
 from core.contracts.run_link import RunLink
-from core.contracts.telemetry import Told
 from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId, peer_text
@@ -28,11 +27,14 @@ from core.net.lan import Lan
 from core.net.reach import Reach
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
+from core.store.data_folder import RUNS
 from core.store.run_files import RunFiles
 from core.store.small_files import Files
 from core.swarm.manifest_exchange import fetch_manifest
 from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
+from core.swarm.token_gate import keep_token
+from core.swarm.work_gate import WorkGate
 from core.worker.community import Community
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.connected_peers import peer_status
@@ -108,6 +110,7 @@ class Network:
         self.dht = DHTNode(self.node, self.identity)
         by_hand = frozenset(host_of(address) for peer in options.bootstrap for address in peer.addresses)
         self._mirrors = Mirrors(self.node.shaper, by_hand, lambda: self.node.hushed)
+        self._open_gate = WorkGate(folder, self.identity.peer)
         self._swarms: dict[str, Swarm] = {}
         """By run id."""
         self.credit = CreditBoard(self._book, self.identity, self._swarms)
@@ -133,6 +136,7 @@ class Network:
         Raises:
             NetworkError: the address is used by another program.
         """
+        await self._open_gate.work()
         async with contextlib.AsyncExitStack() as stack:
             await stack.enter_async_context(self.node)
             if self._forbidden:
@@ -176,6 +180,7 @@ class Network:
             on_lan=self._options.on_lan,
             book=self._book,
             community=self.community,
+            open_gate=self._open_gate,
         )
         if self._forbidden:
             made.freeze()
@@ -199,11 +204,16 @@ class Network:
         """Nobody is asked for a run any more, and nobody is answered."""
         del self._swarms[run_id]
         self.community.leave(run_id)
+        self.node.admission.unguard(run_id)
         self._names = {name: one for name, one in self._names.items() if one != run_id}
 
     async def fetch_manifest(self, link: RunLink) -> tuple[Manifest, bytes]:
         """See `core.swarm.manifest_exchange.fetch_manifest`."""
         return await fetch_manifest(self.node, link)
+
+    def let_in(self, manifest: Manifest, token: bytes) -> None:
+        """See `NetworkPlace.let_in`."""
+        keep_token(self._state_path.parent / RUNS / manifest.run_id, manifest, token, self.identity.peer)
 
     def _meet(self, peer: PeerId) -> None:
         """The first peer that connects, such as one of the local network, is joined through at once."""
@@ -352,14 +362,6 @@ class Network:
             DhtRecord(subkey, record.value.hex(), record.sequence, record.expires, peer_text(record.peer))
             for subkey, record in sorted(records.items())
         ]
-
-    def say(self, run: str, text: str) -> None:
-        """See `Telling.say`."""
-        self.community.runs[run].say(text)
-
-    def told(self) -> Told:
-        """See `Community.told`."""
-        return self.community.told()
 
     def dht_stats(self) -> DhtStatus:
         mirrors = [

@@ -38,6 +38,7 @@ class LoneSwarm:
     members = 1
     capacity: int | None = None
     successor: Manifest | None = None
+    barred: Notice | None = None
     notes: Sequence[Notice] = ()
 
     def __init__(self, compute: ComputeSupervisor, room: StateRoom) -> None:
@@ -183,8 +184,8 @@ class NoNetwork:
         """
         raise NetworkError(notice("network.alone"))
 
-    dht_get = dht_stats = say = told = status
-    credit = property(status)
+    dht_get = dht_stats = let_in = status
+    credit = community = property(status)
 
 
 async def let_go(compute: ComputeSupervisor, uids: Sequence[Uid]) -> set[Uid]:

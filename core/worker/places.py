@@ -100,6 +100,10 @@ class SwarmPlace(Protocol):
         """PCs at work on the run that are known, this one included."""
 
     @property
+    def barred(self) -> Notice | None:
+        """Why this PC may not take part in the run."""
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
 
@@ -165,6 +169,16 @@ class CreditPlace(Protocol):
         """Write what trainers have signed for this PC."""
 
 
+class CommunityPlace(Protocol):
+    """See `core.worker.community`."""
+
+    def say(self, run: str, text: str, /) -> None:
+        """Tell all who have joined a run, by its id, as its organiser."""
+
+    def told(self) -> Told:
+        """What was heard."""
+
+
 class NetworkPlace(Protocol):
     """A PC's place among peers, taken while it is entered."""
 
@@ -196,6 +210,14 @@ class NetworkPlace(Protocol):
 
     def found_runs(self) -> list[FoundRun]:
         """Signed runs that others in the local network say they have joined, and this PC has not."""
+
+    def let_in(self, manifest: Manifest, token: bytes) -> None:
+        """Keep a token with which a run's organiser lets this PC in.
+
+        Raises:
+            AccessError: it is not of that run, organiser, peer or time.
+            DataFolderError: it cannot be written.
+        """
 
     def allow(self, forbidden: str) -> None:
         """Take part in the network, or leave it until allowed again.
@@ -233,11 +255,13 @@ class NetworkPlace(Protocol):
             NetworkError: this PC is alone.
         """
 
-    def say(self, run: str, text: str, /) -> None:
-        """Tell all who have joined a run, by its id, as its organiser."""
+    @property
+    def community(self) -> "CommunityPlace":
+        """What is told by telemetry.
 
-    def told(self) -> Told:
-        """What was heard by telemetry."""
+        Raises:
+            NetworkError: this PC is alone.
+        """
 
     def dht_stats(self) -> DhtStatus:
         """What is known of this PC's part of the DHT."""

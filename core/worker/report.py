@@ -124,16 +124,16 @@ class Report:
         return self._notes() + [
             notice("run.says", run=run.manifest.title, what=note)
             for run in self._runs
-            for note in (*run.attention, *([notice("run.stuck")] if run.compute.stuck else ()), run.waits)
+            for note in (*run.attention, *([notice("run.stuck")] if run.compute.stuck else ()), run.no_room)
             if note
         ]
 
 
 def _of_run(row: RuleStatus, run: Run) -> RuleStatus:
     """A row of *Why* as it is for a run, which may have no room on the disk where others have."""
-    if row.rule != "own_disk" or row.stops or run.waits is None:
+    if row.rule != "own_disk" or row.stops or run.no_room is None:
         return row
-    return replace(row, live=run.waits, stops=("training",), until=(notice("own_disk.until"),))
+    return replace(row, live=run.no_room, stops=("training",), until=(notice("own_disk.until"),))
 
 
 def _trunk(run: Run, *, alone: bool) -> list[RuleStatus]:

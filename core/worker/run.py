@@ -217,7 +217,12 @@ class Run:
 
     @property
     def waits(self) -> Notice | None:
-        """Why it does not go on though the others may: there is no room for its states beside theirs."""
+        """Why it does not go on though the others may: there is no room for it, or this PC is not let in."""
+        return self.no_room or self.swarm.barred
+
+    @property
+    def no_room(self) -> Notice | None:
+        """That there is no room for its states beside the others'."""
         wait, most = self._quota.waiting.get(self.files.folder), self._quota.cap_bytes
         return notice("disk.run_waits", needed=wait.needed, most=most) if wait else None
 
@@ -376,7 +381,7 @@ class _Owner(Owner):
         quota, run = self._given.quota, self._run
         await quota.look()
         await run.swarm.settle()
-        if run.waits:
+        if run.no_room:
             await quota.look()  # something may go now that it is known what the run needs
         if run.waits:
             run.compute.want(False, time.monotonic())

@@ -140,13 +140,20 @@ class Runs:
             NetworkError: nobody gave the manifest of a link.
             RunError: it has been joined, or there are too many, or Hearth is quitting, or this PC is too small, or the
                 link is none.
+            AccessError: the token of the link is none for this PC.
             DataFolderError: its folder cannot be written.
         """
         manifest, document, link = await self._found(name)
         peers = link.peers if link else ()
         async with self._changing:
+            if link and link.token:
+                self._given.network.let_in(manifest, link.token)
             if manifest.run_id in self._runs:
-                return await self._succeed(self._runs[manifest.run_id], manifest, document)
+                run = self._runs[manifest.run_id]
+                newer = manifest.revision > (run.swarm.successor or run.manifest).revision
+                if link and link.token and not newer and manifest.lasting == run.manifest.lasting:
+                    return run  # which was let in anew
+                return await self._succeed(run, manifest, document)
             self._check_size(manifest)
             many = len({*self._runs, *self._kept.weights}) >= joined_runs.MOST
             if many or self._group is None or self._quitting.is_set():
@@ -361,7 +368,7 @@ class Runs:
         )
 
     def want(self, training: bool, cause: float) -> None:
-        """Compute, or stop at once; a run that has no room on the disk waits. See `ComputeSupervisor.want`."""
+        """Compute, or stop at once; one that waits does not. See `ComputeSupervisor.want`."""
         for run in self:
             if training and run.waits:
                 run.compute.want(False, time.monotonic())

@@ -35,8 +35,10 @@ from core.swarm.replication import Copies
 from core.swarm.shard_exchange import ShardExchange
 from core.swarm.state_room import StateRoom
 from core.swarm.telling import Figures
+from core.swarm.token_gate import TokenGate
 from core.swarm.trunk.agreement import agreement_of
 from core.swarm.trunk_exchange import TrunkFollower
+from core.swarm.work_gate import WorkGate
 from core.worker.community import Community
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.no_network import let_go
@@ -71,6 +73,7 @@ class Swarm:
         on_lan: bool,
         book: CreditBook,
         community: Community,
+        open_gate: WorkGate,
     ) -> None:
         """Compose what the run needs of the network; nothing is begun.
 
@@ -87,12 +90,14 @@ class Swarm:
             on_lan: whether they are looked for there.
             book: of credit.
             community: telemetry of all runs.
+            open_gate: who is let in where everybody may take part.
         """
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._dht, self._compute, self._room = dht, compute, room
         trains = "train" in roles
         self._hosts, self._frozen = "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
+        self._gate = _guarded(node, dht, manifest, files, open_gate)
         allowance = Allowance(manifest.run_id, book, encoded_size(manifest.training.codec, manifest.model.width))
         compute.incoming.register(node, manifest.run_id, allowance.spend)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
@@ -104,17 +109,21 @@ class Swarm:
         kept = files.folder / MANIFEST_FILE
         self._manifests = ManifestExchange(manifest, kept, node, self._members) if manifest.organiser else None
         self._renewing = Recurring("manifest", self._renew, lambda: TEND_S)
+        self._admitting = Recurring("access", self._admit, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._trunk = TrunkFollower(self._copies, compute, trains)
         self._agreement = agreement_of(manifest, self._members, files.folder)
         if self._agreement:
             self._agreement.serve(compute.calls)
         self.hosting = self._made_hosting(named, on_lan)
-        seen = self._agreement.seen if self._agreement else dict[bytes, int]
-        self._credit = CreditExchange(manifest.run_id, node, book, compute.calls, seen)
+        self._credit = self._made_credit(book)
         self._telling = community.telling(manifest, self._figures)
         self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls)
         self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._stack = contextlib.AsyncExitStack()
+
+    def _made_credit(self, book: CreditBook) -> CreditExchange:
+        seen = self._agreement.seen if self._agreement else dict[bytes, int]
+        return CreditExchange(self._manifest.run_id, self._node, book, self._compute.calls, seen)
 
     def _made_hosting(self, named: Callable[[], bool], on_lan: bool) -> Hosting:
         return Hosting(
@@ -150,6 +159,7 @@ class Swarm:
         self._exchanging.start()
         self._sharing.start()
         self._renewing.start()
+        self._admitting.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -157,6 +167,7 @@ class Swarm:
         await self._exchanging.stop()
         await self._sharing.stop()
         await self._renewing.stop()
+        await self._admitting.stop()
         await self._stack.aclose()
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(WITHDRAW_S):
@@ -248,6 +259,11 @@ class Swarm:
         return max(1, len(self._members.known))
 
     @property
+    def barred(self) -> Notice | None:
+        """See `SwarmPlace.barred`."""
+        return self._gate.barred if self._gate else None
+
+    @property
     def capacity(self) -> int | None:
         """How many experts this PC can host; None: it does not host for others."""
         return self.hosting.capacity if self._hosts else None
@@ -288,16 +304,12 @@ class Swarm:
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
         carried_out = self.hosting.planning, self._copies.caring, self._announcing, self._exchanging
-        recurring = *carried_out, self._sharing, self._renewing, self._credit.signing
+        recurring = *carried_out, self._sharing, self._renewing, self._admitting, self._credit.signing
         agreeing = self._agreement.notes() if self._agreement else []
         waiting = self._manifests.notes if self._manifests else []
-        return [
-            *self.directory.notes,
-            *self._telling.notes,
-            *waiting,
-            *(note for one in recurring for note in one.notes),
-            *agreeing,
-        ]
+        access = [*([self.barred] if self.barred else ()), *(self._gate.notes if self._gate else ())]
+        failing = (note for one in recurring for note in one.notes)
+        return [*access, *self.directory.notes, *self._telling.notes, *waiting, *failing, *agreeing]
 
     async def collect(self, known: Mapping[bytes, set[int]], most: int | None = None) -> list[str]:
         """Ask peers of the run for the credit that they show. See `CreditExchange.collect`.
@@ -332,6 +344,11 @@ class Swarm:
         if self._manifests and self._dht.contacts() and not self._frozen:
             await self._manifests.tend()
 
+    async def _admit(self) -> None:
+        """Look whom the organiser lets take part."""
+        if self._gate and not self._frozen:
+            await self._gate.tend()
+
     async def _exchange(self) -> None:
         """Get what compute needs and others have."""
         if self._dht.contacts() and not self._frozen:
@@ -348,3 +365,10 @@ class Swarm:
 
     def _share_again_s(self) -> float:
         return self._shards.rest_s if self._dht.contacts() else min(self._shards.rest_s, ALONE_S)
+
+
+def _guarded(node: RpcNode, dht: DHTNode, manifest: Manifest, files: RunFiles, open_gate: WorkGate) -> TokenGate | None:
+    """See to it that only those are answered who may take part; the gate of a run that is not open."""
+    gate = TokenGate(manifest, files.folder, node, dht) if manifest.access == "tokens" else None
+    node.admission.guard(manifest.run_id, gate or open_gate)
+    return gate

@@ -3680,6 +3680,86 @@
   <context>
     <name>worker</name>
     <message>
+      <source>access.ahead</source>
+      <translation>Das Token gilt erst ab {at:clock}: Die Uhr des Veranstalters oder die dieses PCs geht falsch.</translation>
+    </message>
+    <message>
+      <source>access.ends_soon</source>
+      <translation>{run}: Das Token dieses PCs läuft am {at:date} ab. Bitte den Veranstalter um einen neuen Link und tritt darüber bei; das Training geht derweil weiter.</translation>
+    </message>
+    <message>
+      <source>access.expired</source>
+      <translation>Das Token ist am {at:date} abgelaufen. Bitte den Veranstalter um einen neuen Link.</translation>
+    </message>
+    <message>
+      <source>access.fails</source>
+      <translation>Der Austausch der Token mit anderen Peers ist {times:count}-mal nacheinander fehlgeschlagen: {error}.</translation>
+    </message>
+    <message>
+      <source>access.file_damaged</source>
+      <translation>{path} ist nicht zu gebrauchen: {why}. Verschiebe die Datei, oder hol eine Kopie zurück.</translation>
+    </message>
+    <message>
+      <source>access.forged</source>
+      <translation>Es wurde verändert oder mit einem anderen Schlüssel unterschrieben als dem des Veranstalters {organiser}.</translation>
+    </message>
+    <message>
+      <source>access.list_full</source>
+      <translation>Die Liste der Widerrufenen ist voll ({most:count}). Nach einem Jahr verlassen Einträge sie wieder.</translation>
+    </message>
+    <message>
+      <source>access.name_of_several</source>
+      <translation>Unter dem Namen {name} hast du mehreren Peers Token gegeben. Nenne den Peer: `hearth access list` zeigt sie.</translation>
+    </message>
+    <message>
+      <source>access.no_run</source>
+      <translation>In diesem Datenordner gibt es keinen unterschriebenen Lauf {run}. Gib seine ID oder seinen Namen an, oder den Pfad seines unterschriebenen Manifests.</translation>
+    </message>
+    <message>
+      <source>access.no_token</source>
+      <translation>{run}: Die anderen Peers lassen diesen PC nicht herein, denn er hat kein Token. Schick dem Veranstalter, was `hearth address` ausgibt, und tritt über den Link bei, den du bekommst.</translation>
+    </message>
+    <message>
+      <source>access.nobody</source>
+      <translation>{name} hast du kein Token gegeben. `hearth access list` zeigt, wem du eines gegeben hast.</translation>
+    </message>
+    <message>
+      <source>access.not_organiser</source>
+      <translation>Der Schlüssel dieses Datenordners hat den Lauf {run} nicht unterschrieben; sein Veranstalter ist {organiser}. Wähle dessen Ordner mit --data-dir.</translation>
+    </message>
+    <message>
+      <source>access.other_peer</source>
+      <translation>Das Token gilt für den Peer {holder}, nicht für {peer}.</translation>
+    </message>
+    <message>
+      <source>access.other_run</source>
+      <translation>Es gilt für den Lauf {found}, nicht für {run}.</translation>
+    </message>
+    <message>
+      <source>access.peer_without</source>
+      <translation>Peer {peer} und dieser PC haben nicht beide ein gültiges Token für den Lauf {run}.</translation>
+    </message>
+    <message>
+      <source>access.run_open</source>
+      <translation>Am Lauf {run} darf jeder teilnehmen: Sein Manifest sagt nicht access = "tokens".</translation>
+    </message>
+    <message>
+      <source>access.runs_of_name</source>
+      <translation>Mehrere Läufe hier heißen {run}. Gib die ID eines davon an, oder den Pfad seines unterschriebenen Manifests.</translation>
+    </message>
+    <message>
+      <source>access.token_useless</source>
+      <translation>{run}: Die anderen Peers lassen diesen PC nicht herein. {why}</translation>
+    </message>
+    <message>
+      <source>access.unreadable</source>
+      <translation>Es ist abgeschnitten oder beschädigt oder für eine andere Version von Hearth gemacht ({why}).</translation>
+    </message>
+    <message>
+      <source>access.was_revoked</source>
+      <translation>{run}: Der Veranstalter hat das Token dieses PCs widerrufen, und die anderen Peers lassen ihn nicht mehr herein.</translation>
+    </message>
+    <message>
       <source>announcing.fails</source>
       <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was dieser PC beherbergt ({error}). Er trainiert weiter; bitte melde es.</translation>
     </message>
@@ -4246,11 +4326,15 @@
     </message>
     <message>
       <source>data.bad_line</source>
-      <translation>Zeile {line:digits} von {path} ist kein JSON-Objekt mit einem "text": {why}.</translation>
+      <translation>Zeile {line:digits} von {path} ist kein JSON-Objekt mit einem "{column}": {why}.</translation>
     </message>
     <message>
       <source>data.bad_list</source>
       <translation>Die Liste der Teile des Laufs ist keine: {why}. Frage den Organisator.</translation>
+    </message>
+    <message>
+      <source>data.bad_parquet</source>
+      <translation>{path} ist keine Parquet-Datei oder beschädigt: {why}</translation>
     </message>
     <message>
       <source>data.bad_picture</source>
@@ -4281,6 +4365,10 @@
       <translation>Zeile {line:digits} von {path} ist länger als {most:size}. Mache mehrere Dokumente daraus.</translation>
     </message>
     <message>
+      <source>data.no_column</source>
+      <translation>{path} hat keine Spalte mit Texten namens {column}; es gibt {known}. Nenne eine andere mit --column.</translation>
+    </message>
+    <message>
       <source>data.no_digits</source>
       <translation>Die Daten des Laufs „digits“ fehlen: Installiere das Paket scikit-learn neu.</translation>
     </message>
@@ -4299,6 +4387,10 @@
     <message>
       <source>data.no_place</source>
       <translation>Es gibt keinen Ordner und keine Datei {place}.</translation>
+    </message>
+    <message>
+      <source>data.no_pyarrow</source>
+      <translation>{path} ist eine Parquet-Datei; um sie zu lesen, braucht es pyarrow, das nicht installiert ist: pip install "hearth[parquet]"</translation>
     </message>
     <message>
       <source>data.no_room</source>
@@ -4358,6 +4450,10 @@
     <message>
       <source>data.unreadable</source>
       <translation>{path} kann nicht gelesen werden: {why}.</translation>
+    </message>
+    <message>
+      <source>data.which_column</source>
+      <translation>Es ist nicht klar, welche Spalte von {path} die Texte enthält; es gibt {known}. Nenne eine mit --column.</translation>
     </message>
     <message>
       <source>data_folder.gone</source>
@@ -5168,6 +5264,10 @@
     <message>
       <source>login.not_changed</source>
       <translation>Was bei der Anmeldung startet, ließ sich nicht ändern: {reason}. Ändere es in den Einstellungen des Systems.</translation>
+    </message>
+    <message>
+      <source>manifest.access_unsigned</source>
+      <translation>nur ein unterschriebener Lauf kann Token vergeben. Unterschreibe zuerst das Manifest (hearth run sign)</translation>
     </message>
     <message>
       <source>manifest.allowed_above</source>
@@ -6007,6 +6107,10 @@
     <message>
       <source>run.link_to_start</source>
       <translation>Mit einem Link startet kein Worker: Er muss zuerst unter Peers sein. Starte ihn mit hearth worker --join, dann hearth run join LINK, und hearth run leave für das, was er nicht trainieren soll.</translation>
+    </message>
+    <message>
+      <source>run.link_token</source>
+      <translation>Was auf token: folgt, ist abgeschnitten oder verändert. Kopiere den ganzen Link.</translation>
     </message>
     <message>
       <source>run.link_unsigned</source>

@@ -301,6 +301,86 @@
   <context>
     <name>worker</name>
     <message>
+      <source>access.ahead</source>
+      <translation>The token holds only from {at:clock} on: the organiser's clock or that of this PC is wrong.</translation>
+    </message>
+    <message>
+      <source>access.ends_soon</source>
+      <translation>{run}: this PC's token expires on {at:date}. Ask the organiser for a new link and join by it; training goes on meanwhile.</translation>
+    </message>
+    <message>
+      <source>access.expired</source>
+      <translation>The token expired on {at:date}. Ask the organiser for a new link.</translation>
+    </message>
+    <message>
+      <source>access.fails</source>
+      <translation>The exchange of tokens with other peers failed {times:count} times in a row: {error}.</translation>
+    </message>
+    <message>
+      <source>access.file_damaged</source>
+      <translation>{path} cannot be used: {why}. Move it away, or put a copy back.</translation>
+    </message>
+    <message>
+      <source>access.forged</source>
+      <translation>It was changed, or signed by another key than that of the organiser {organiser}.</translation>
+    </message>
+    <message>
+      <source>access.list_full</source>
+      <translation>The list of the revoked is full ({most:count}). Entries leave it a year after they came.</translation>
+    </message>
+    <message>
+      <source>access.name_of_several</source>
+      <translation>You have given tokens to several peers by the name {name}. Name the peer: `hearth access list` shows them.</translation>
+    </message>
+    <message>
+      <source>access.no_run</source>
+      <translation>There is no signed run {run} in this data folder. Give its id or name, or the path of its signed manifest.</translation>
+    </message>
+    <message>
+      <source>access.no_token</source>
+      <translation>{run}: the other peers do not let this PC in, as it has no token. Send the organiser what `hearth address` prints, and join by the link that you are given.</translation>
+    </message>
+    <message>
+      <source>access.nobody</source>
+      <translation>You have given no token to {name}. `hearth access list` shows to whom you have.</translation>
+    </message>
+    <message>
+      <source>access.not_organiser</source>
+      <translation>The key of this data folder did not sign the run {run}; its organiser is {organiser}. Choose the organiser's folder with --data-dir.</translation>
+    </message>
+    <message>
+      <source>access.other_peer</source>
+      <translation>The token is for the peer {holder}, not for {peer}.</translation>
+    </message>
+    <message>
+      <source>access.other_run</source>
+      <translation>It is for the run {found}, not for {run}.</translation>
+    </message>
+    <message>
+      <source>access.peer_without</source>
+      <translation>Peer {peer} and this PC do not both have a token that holds for the run {run}.</translation>
+    </message>
+    <message>
+      <source>access.run_open</source>
+      <translation>Everybody may take part in the run {run}: its manifest does not say access = "tokens".</translation>
+    </message>
+    <message>
+      <source>access.runs_of_name</source>
+      <translation>Several runs here are called {run}. Give the run id of one, or the path of its signed manifest.</translation>
+    </message>
+    <message>
+      <source>access.token_useless</source>
+      <translation>{run}: the other peers do not let this PC in. {why}</translation>
+    </message>
+    <message>
+      <source>access.unreadable</source>
+      <translation>It is cut off or damaged, or made for another version of Hearth ({why}).</translation>
+    </message>
+    <message>
+      <source>access.was_revoked</source>
+      <translation>{run}: the organiser has revoked this PC's token, and the other peers let it in no more.</translation>
+    </message>
+    <message>
       <source>announcing.fails</source>
       <translation>What this PC hosts could not be told to other peers {times:count} times in a row ({error}). It trains on; please report it.</translation>
     </message>
@@ -867,11 +947,15 @@
     </message>
     <message>
       <source>data.bad_line</source>
-      <translation>Line {line:digits} of {path} is no JSON object with a "text": {why}.</translation>
+      <translation>Line {line:digits} of {path} is no JSON object with a "{column}": {why}.</translation>
     </message>
     <message>
       <source>data.bad_list</source>
       <translation>The list of the run's shards is none: {why}. Ask the organiser.</translation>
+    </message>
+    <message>
+      <source>data.bad_parquet</source>
+      <translation>{path} is no Parquet file, or is damaged: {why}</translation>
     </message>
     <message>
       <source>data.bad_picture</source>
@@ -902,6 +986,10 @@
       <translation>Line {line:digits} of {path} is longer than {most:size}. Make several documents of it.</translation>
     </message>
     <message>
+      <source>data.no_column</source>
+      <translation>{path} has no column of texts named {column}; it has {known}. Name another one with --column.</translation>
+    </message>
+    <message>
       <source>data.no_digits</source>
       <translation>The data of the run 'digits' is missing: install the package scikit-learn again.</translation>
     </message>
@@ -920,6 +1008,10 @@
     <message>
       <source>data.no_place</source>
       <translation>There is no folder or file {place}.</translation>
+    </message>
+    <message>
+      <source>data.no_pyarrow</source>
+      <translation>{path} is a Parquet file, and to read it takes pyarrow, which is not installed: pip install "hearth[parquet]"</translation>
     </message>
     <message>
       <source>data.no_room</source>
@@ -979,6 +1071,10 @@
     <message>
       <source>data.unreadable</source>
       <translation>{path} cannot be read: {why}.</translation>
+    </message>
+    <message>
+      <source>data.which_column</source>
+      <translation>It is not clear which column of {path} holds the texts; there are {known}. Name one with --column.</translation>
     </message>
     <message>
       <source>data_folder.gone</source>
@@ -1789,6 +1885,10 @@
     <message>
       <source>login.not_changed</source>
       <translation>What starts at login could not be changed: {reason}. Change it in the system's own settings.</translation>
+    </message>
+    <message>
+      <source>manifest.access_unsigned</source>
+      <translation>only a signed run can give tokens. Sign the manifest first (hearth run sign)</translation>
     </message>
     <message>
       <source>manifest.allowed_above</source>
@@ -2628,6 +2728,10 @@
     <message>
       <source>run.link_to_start</source>
       <translation>A worker does not start with a link: it must be among peers first. Start it with hearth worker --join, then hearth run join LINK, and hearth run leave what it shall not train.</translation>
+    </message>
+    <message>
+      <source>run.link_token</source>
+      <translation>what follows token: is cut off or was changed. Copy the whole link.</translation>
     </message>
     <message>
       <source>run.link_unsigned</source>

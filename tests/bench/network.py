@@ -30,6 +30,7 @@ from tests.bench import anchor, server
 from tests.bench.anchor import memory, milliseconds
 from tests.bench.machine import progress
 from tests.bench.network_peer import RUN, Empty
+from tests.worked_peers import worked_peer
 from tests.workers import HERE, ROOT, RunningWorker, hearth, worker
 
 WIDTH = 64
@@ -123,7 +124,7 @@ async def _experts(running: RunningWorker, uid: str, calls: int) -> dict[str, An
     server = parse_address(hearth(running.folder, "address").stdout.strip())
     inputs = array("f", [0.5] * WIDTH).tobytes()
     request, run_id = ExpertRequest((uid,), (1,), (WIDTH,)), running.status().run_id
-    async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+    async with worked_peer(run_id) as node:
         node.learn(server)
 
         async def call(direction: Direction, payload: bytes = inputs) -> None:

@@ -18,6 +18,7 @@ from core.experts import codec
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
+from tests.worked_peers import worked_peer
 
 DEADLINE_S = 60.0
 BUSY_S = 0.05
@@ -74,7 +75,7 @@ class Client:
 async def _main(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     server = parse_address(options.server)
-    async with RpcNode(Identity.generate(), listen=("127.0.0.1:0",)) as node:
+    async with worked_peer(options.run_id, identity=Identity.generate()) as node:
         node.learn(server)
         client = Client(node, PeerId(server.peer), options)
         for uid in client.uids:

@@ -10,8 +10,8 @@ from core.contracts.errors import HearthError
 from core.contracts.hosting import CHUNK, FileRead, ReadFile
 from core.contracts.net import PeerAddress, of_run
 from core.identity import Identity, PeerId
-from core.net.rpc import RpcNode
 from core.swarm.fetching import CHUNK_S, READ_FILE
+from tests.worked_peers import worked_peer
 
 AT_ONCE = 4
 
@@ -19,7 +19,7 @@ AT_ONCE = 4
 async def main() -> None:
     peer, address, run_id, sha256 = sys.argv[1:]
     host, method, errors = PeerId(bytes.fromhex(peer)), of_run(READ_FILE, run_id), [""]
-    async with RpcNode(Identity.generate(), listen=("0.0.0.0:0",)) as node:
+    async with worked_peer(run_id, ("0.0.0.0:0",), Identity.generate()) as node:
         node.learn(PeerAddress(bytes.fromhex(peer), (address,)))
 
         async def read() -> None:

@@ -16,7 +16,9 @@ from core.identity import Identity, PeerId
 from core.net.lan import Lan
 from core.net.reach import Reach
 from core.net.rpc import Context, RpcNode
-from tests.workers import DIGITS_CALLS
+from core.puzzle import solve
+from tests.worked_peers import Worked
+from tests.workers import DIGITS, DIGITS_CALLS
 
 LARGEST = 4 * 1024 * 1024
 
@@ -44,6 +46,7 @@ async def obey(order: dict[str, Any], node: RpcNode, reach: Reach) -> dict[str, 
         request = ExpertRequest((order["uid"],), (order["rows"],), (order["width"],))
         inputs = bytes(4 * order["rows"] * order["width"])
         seconds = order["seconds"]
+        node.admission.guard(DIGITS, Worked(await asyncio.to_thread(solve, node.peer)))
         reply, data = await node.call(peer, DIGITS_CALLS["inference"], request, ExpertReply, inputs, deadline_s=seconds)
         return {"answered": reply.answered, "bytes": len(data), "path": node.pool.links[peer].path}
     elif order["do"] == "state":

@@ -22,9 +22,9 @@ from core.contracts.credit import (
 from core.contracts.errors import RemoteFault
 from core.contracts.export import Collected
 from core.contracts.net import of_run
-from core.identity import Identity, PeerId
+from core.identity import PeerId
 from core.net.addresses import parse_address
-from core.net.rpc import RpcNode
+from tests.worked_peers import worked_peer
 from tests.workers import DIGITS, HERE, RunningWorker, hearth, wait_until, worker
 
 
@@ -85,11 +85,12 @@ async def test_host_and_trainer_tell_the_same_and_a_board_believes_what_it_trust
 
 
 async def _offer_what_is_not_true(host: RunningWorker, address: str) -> None:
-    where, liar = parse_address(address), Identity.generate()
+    where = parse_address(address)
     today = host.ask("credit", {}, Credit).today
-    sheet = Sheet(DIGITS, liar.peer, where.peer, week_of(today), (10**9,) * 7, (0,) * 7)
-    async with RpcNode(liar, listen=(HERE,)) as node:
+    async with worked_peer() as node:
         node.learn(where)
+        liar = node.identity
+        sheet = Sheet(DIGITS, liar.peer, where.peer, week_of(today), (10**9,) * 7, (0,) * 7)
 
         async def offer(signed: SignedSheet) -> Countersigned:
             asked = of_run(SIGN, DIGITS)

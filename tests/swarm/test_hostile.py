@@ -27,6 +27,7 @@ from core.net.rpc import RpcNode
 from core.swarm import hosting
 from tests.dht_peers import until
 from tests.swarm.test_network import HERE, address
+from tests.worked_peers import worked_peer
 from tests.workers import DIGITS_CALLS, PATIENCE_S, RunningWorker, start_paused, worker
 
 MIB = 1024 * 1024
@@ -64,7 +65,7 @@ def where(victim: RunningWorker) -> Iterator[PeerAddress]:
 
 @pytest.fixture
 async def mallory(where: PeerAddress) -> AsyncIterator[RpcNode]:
-    async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+    async with worked_peer() as node:
         node.learn(where)
         yield node
 

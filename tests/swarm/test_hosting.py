@@ -14,9 +14,9 @@ from core.contracts.control import Prediction, Snapshot
 from core.contracts.expert_calls import ExpertReply, ExpertRequest
 from core.contracts.network_status import DhtRecord, NetworkStatus
 from core.experts.grid import Grid
-from core.identity import Identity, PeerId
+from core.identity import PeerId
 from core.net.addresses import parse_address
-from core.net.rpc import RpcNode
+from tests.worked_peers import worked_peer
 from tests.workers import DIGITS, DIGITS_CALLS, RunningWorker, Workers, hearth, wait_until, worker
 
 HERE = "127.0.0.1:0"
@@ -54,7 +54,7 @@ async def train(running: RunningWorker) -> tuple[str, ...]:
     uids = tuple(hosted(running))
     rows = array("f", [0.5] * (SAMPLES * WIDTH)).tobytes()
     where = parse_address(address(running))
-    async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+    async with worked_peer() as node:
         node.learn(where)
         request = ExpertRequest(uids, (SAMPLES,) * len(uids), (WIDTH,))
         payload = 2 * len(uids) * rows

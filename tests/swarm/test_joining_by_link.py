@@ -69,6 +69,8 @@ def test_one_command_signs_joins_asks_the_peers_that_are_named_and_prints_the_li
         said = hearth(running.folder, "run", "publish", str(path))
         assert said.returncode == 0 and "goes by revision 3" in said.stdout, said.stderr
         assert "gives revision 3 to others" in said.stdout and said.stdout.splitlines()[-1] == link
+        [kept] = (keeper / "runs").glob("tiny-*/manifest.json")
+        assert manifest.load(str(kept)).revision == 3, "it waited until that is true"
         again = hearth(running.folder, "run", "publish", str(tmp_path / "tiny.signed.json"))
         assert again.returncode == 0 and "is signed" in again.stdout
 

@@ -19,10 +19,10 @@ from core.contracts.network_status import DhtRecord, NetworkStatus
 from core.experts.grid import Uid
 from core.identity import Identity, PeerId
 from core.net.addresses import parse_address
-from core.net.rpc import RpcNode
 from core.worker.places import NetworkOptions
 from tests.dht_peers import until
 from tests.disks import network_of
+from tests.worked_peers import worked_peer
 from tests.workers import DIGITS_CALLS, RunningWorker, hearth, start_paused, wait_until, worker
 
 HERE = "127.0.0.1:0"
@@ -84,7 +84,7 @@ async def test_every_expert_can_be_called_from_outside(tmp_path: Path) -> None:
         a.until(lambda status: status.state == "contributing" and status.step > 0, "training")
         where = parse_address(address(a))
         host = PeerId(where.peer)
-        async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+        async with worked_peer() as node:
             node.learn(where)
             inputs = array("f", [0.5] * (3 * WIDTH)).tobytes()
             request = ExpertRequest(("digits.0.1.3",), (3,), (WIDTH,))

@@ -46,6 +46,8 @@ def test_a_folder_becomes_a_run_that_two_train(folder: Path, tmp_path: Path) -> 
             assert _says(two, "show", "Data").startswith("text, 0.2 MB in ")
             wait_until(lambda: _says(one, "status", "Peers").startswith("2 PCs at work"), "each knows of the other")
             assert "passes over the data" in _says(one, "status", "Progress")
+            exported = hearth(one, "run", "export", "my-tales", "--out", str(tmp_path / "model"), "--json")
+            assert exported.returncode == 0, "also from the middle of a shuffle buffer" + exported.stderr
         with worker(two, "--run", str(out), "--listen", HERE, "--bootstrap", address) as again:
             before = again.status().samples
             again.until(lambda status: status.samples > before > 0, "it goes on after a restart")

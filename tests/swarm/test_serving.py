@@ -13,10 +13,11 @@ from core.contracts.errors import AllowanceSpent, CallRefused, RemoteFault
 from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest
 from core.contracts.net import PeerAddress
 from core.contracts.status import ExpertStatus
-from core.identity import Identity, PeerId
+from core.identity import PeerId
 from core.net.addresses import parse_address
 from core.net.rpc import RpcNode
 from core.swarm.allowance import LITTLE
+from tests.worked_peers import worked_peer
 from tests.workers import DIGITS_CALLS, RunningWorker, hearth, worker
 
 HERE = "127.0.0.1:0"
@@ -62,7 +63,7 @@ async def test_a_backward_that_is_sent_again_is_applied_once(host: RunningWorker
     def expert() -> ExpertStatus:
         return next(expert for expert in host.status().experts if expert.uid == UID)
 
-    async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+    async with worked_peer() as node:
         client = Client(node, where)
 
         async def send(passage: int) -> bytes:
@@ -79,8 +80,8 @@ async def test_a_backward_that_is_sent_again_is_applied_once(host: RunningWorker
 async def test_a_peer_that_floods_does_not_starve_another(where: PeerAddress) -> None:
     rows, times = 64, {"flood": list[float](), "other": list[float]()}
     async with (
-        RpcNode(Identity.generate(), listen=(HERE,)) as first,
-        RpcNode(Identity.generate(), listen=(HERE,)) as second,
+        worked_peer() as first,
+        worked_peer() as second,
     ):
         flood, other = Client(first, where), Client(second, where)
 
@@ -110,7 +111,7 @@ async def test_a_peer_that_floods_does_not_starve_another(where: PeerAddress) ->
 
 async def test_a_stranger_asks_the_model_a_little_and_trains_all_the_same(where: PeerAddress) -> None:
     """See `core.swarm.allowance`."""
-    async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+    async with worked_peer() as node:
         client, rows = Client(node, where), 2048
         asked = 0
         with pytest.raises(RemoteFault, match="ask again later") as refused:
@@ -124,7 +125,7 @@ async def test_a_stranger_asks_the_model_a_little_and_trains_all_the_same(where:
 
 
 async def test_what_is_wrong_is_refused_with_its_reason(host: RunningWorker, where: PeerAddress) -> None:
-    async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+    async with worked_peer() as node:
         client = Client(node, where)
         for direction, payload, rows, uid, fault in (
             ("forward", numbers(2), 2, "digits.0.9.9", "not_hosted"),

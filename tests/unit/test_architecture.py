@@ -13,7 +13,16 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LAYERS = [
     {"core.contracts"},
-    {"core.logs", "core.hardware", "core.key_file", "core.identity", "core.regular_files", "core.experts.grid"},
+    {
+        "core.logs",
+        "core.hardware",
+        "core.key_file",
+        "core.identity",
+        "core.access",
+        "core.puzzle",
+        "core.regular_files",
+        "core.experts.grid",
+    },
     {"core.pipe", "core.store", "core.consent"},
     {"core.net"},
     {"core.dht"},

@@ -58,12 +58,20 @@ async def test_any_beginning_will_do(setup: Setup) -> None:
             assert len(await written(setup, prompt, 2)) == 2
 
 
-async def test_training_goes_on_meanwhile(setup: Setup) -> None:
+async def test_batches_on_the_way_come_to_their_end_and_the_next_ones_begin_afterwards(setup: Setup) -> None:
     setup.kernel_gate.open()
-    async with setup.running():
+    async with setup.running(), asyncio.timeout(60):
+        stream = ask(setup.trainer, Generate(b"import", 10_000, 0.7, 1))
+        await anext(stream)
+        while setup.trainer.window.in_flight:
+            await anext(stream)
         step = setup.trainer.step
-        await written(setup, b"import", 20)
-        assert setup.trainer.step > step
+        for _ in range(20):
+            await anext(stream)
+        assert (setup.trainer.step, setup.trainer.window.in_flight) == (step, 0), "a question goes before training"
+        await stream.aclose()
+        while setup.trainer.step == step:  # noqa: ASYNC110  (training goes on)
+            await asyncio.sleep(0)
 
 
 async def test_without_experts_it_says_so(setup: Setup) -> None:

@@ -22,6 +22,7 @@ from core.logs import Ring
 from core.swarm.hosted import HostedExperts
 from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
+from core.swarm.work_gate import WorkGate
 from core.worker.community import Community
 from core.worker.compute.questions import ANSWER_S
 from core.worker.peer import Listener, Peer
@@ -69,6 +70,7 @@ async def test_nothing_of_a_run_stays_at_the_node(tmp_path: Path) -> None:
                 on_lan=False,
                 book=book,
                 community=Community(tmp_path, node, node.identity, book, lambda: ("", ""), None, nobody),
+                open_gate=WorkGate(tmp_path, node.peer),
             )
             async with swarm:
                 assert node.on_banned and registered() != before

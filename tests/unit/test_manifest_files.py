@@ -65,6 +65,11 @@ def told(tmp_path: Path, *changes: tuple[str, str], text: str = TINY, name: str 
     return [str(one) for one in manifest.check(path)[1]]
 
 
+@pytest.mark.parametrize("left", ["", "# nothing yet", TINY[: TINY.index("[model]")], TINY[: TINY.index("[training]")]])
+def test_a_file_that_is_only_begun_is_told_what_it_lacks(left: str, tmp_path: Path) -> None:
+    assert any("`training` is missing" in said for said in told(tmp_path, text=left))
+
+
 @pytest.mark.parametrize("left", [1, 30, 180, -1])
 def test_a_file_that_was_cut_off_is_told_from_one_that_is_wrong(left: int, tmp_path: Path) -> None:
     text = json.dumps(tomllib.loads(TINY), indent=1)

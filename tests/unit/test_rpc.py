@@ -501,6 +501,18 @@ async def test_the_pool_is_bounded(start: Start, alice: RpcNode, monkeypatch: py
     await asyncio.gather(*busy)
 
 
+async def test_peers_that_are_worked_with_stay_where_strangers_crowd_in(
+    start: Start, alice: RpcNode, bob: RpcNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONNECTIONS", 4)
+    alice.pool.knows = lambda peer: peer == bob.peer
+    await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60)
+    for stranger in [await start() for _ in range(7)]:
+        alice.learn(stranger.address())
+        await alice.call(stranger.peer, "add_one", Number(1), Number, deadline_s=60)
+    assert bob.peer in alice.pool.links, "the longest unused of them all"
+
+
 async def test_peers_and_figures_are_shown(alice: RpcNode, bob: RpcNode) -> None:
     for _ in range(20):
         await alice.call(bob.peer, "echo", Number(1), Number, bytes(1000), deadline_s=60)
