@@ -53,7 +53,7 @@ class Community:
         Raises:
             SettingsError: the broker that was asked for is not installed.
         """
-        self._folder, self._node, self._identity, self._book, self._backbone = folder, node, identity, book, backbone
+        self._folder, self._node, self._identity, self.book, self._backbone = folder, node, identity, book, backbone
         self._sums, self._asked_at = sums, time.monotonic()
         self.telemetry = Telemetry(identity, named)
         self.summed: BoardTotals | None = None
@@ -95,7 +95,7 @@ class Community:
             self._folder / RUNS / manifest.run_id,
             self._node,
             self._identity,
-            self._book,
+            self.book,
             self.telemetry,
             figures,
             self._backbone is not None,
@@ -144,6 +144,6 @@ class Community:
         for telling in runs:
             if telling.is_board:
                 lines = [line for line in self.summed.lines if line.run == telling.run_id]
-                telling.publish(msgspec.structs.replace(self.summed, lines=lines), self._book.today)
+                telling.publish(msgspec.structs.replace(self.summed, lines=lines), self.book.today)
         if self._backbone.board is not None:
             await asyncio.to_thread(board.publish, totals, self._backbone.board)

@@ -178,7 +178,6 @@ class Network:
             self._mirrors,
             named=lambda: bool(self._bootstrap),
             on_lan=self._options.on_lan,
-            book=self._book,
             community=self.community,
             open_gate=self._open_gate,
         )

@@ -71,7 +71,6 @@ class Swarm:
         *,
         named: Callable[[], bool],
         on_lan: bool,
-        book: CreditBook,
         community: Community,
         open_gate: WorkGate,
     ) -> None:
@@ -88,8 +87,7 @@ class Swarm:
             mirrors: fetches data from web servers.
             named: whether peers are known by name, and not just looked for in the local network.
             on_lan: whether they are looked for there.
-            book: of credit.
-            community: telemetry of all runs.
+            community: credit and telemetry of all runs.
             open_gate: who is let in where everybody may take part.
         """
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
@@ -98,7 +96,9 @@ class Swarm:
         self._hosts, self._frozen = "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         self._gate = _guarded(node, dht, manifest, files, open_gate)
-        allowance = Allowance(manifest.run_id, book, encoded_size(manifest.training.codec, manifest.model.width))
+        allowance = Allowance(
+            manifest.run_id, community.book, encoded_size(manifest.training.codec, manifest.model.width)
+        )
         compute.incoming.register(node, manifest.run_id, allowance.spend)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
@@ -115,7 +115,7 @@ class Swarm:
         if self._agreement:
             self._agreement.serve(compute.calls)
         self.hosting = self._made_hosting(named, on_lan)
-        self._credit = self._made_credit(book)
+        self._credit = self._made_credit(community.book)
         self._telling = community.telling(manifest, self._figures)
         self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls)
         self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)

@@ -68,7 +68,6 @@ async def test_nothing_of_a_run_stays_at_the_node(tmp_path: Path) -> None:
                 mirrors,
                 named=lambda: True,
                 on_lan=False,
-                book=book,
                 community=Community(tmp_path, node, node.identity, book, lambda: ("", ""), None, nobody),
                 open_gate=WorkGate(tmp_path, node.peer),
             )
