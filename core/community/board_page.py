@@ -50,8 +50,9 @@ def page(totals: BoardTotals) -> str:
 
 
 def _named(totals: BoardTotals, peer: str) -> str:
+    """Who has chosen no name does not appear."""
     named = totals.peers.get(peer)
-    return f"{named.name} ({peer[:8]})" if named and named.name else peer[:16]
+    return f"{named.name} ({peer[:8]})" if named and named.name else "All without a name"
 
 
 def _by(lines: Iterable[Line], name: Callable[[Line], str]) -> dict[str, tuple[float, float]]:

@@ -185,7 +185,7 @@ class Settings:
         step=1000, zero="No limit",
     )  # fmt: skip
     shown_name: Shown = setting(
-        "", NETWORK, "Name on boards", "Shown with this PC's credit, instead of a part of its key.",
+        "", NETWORK, "Name on boards", "Shown with this PC's credit. Without one it is counted, and not shown.",
         placeholder="None",
     )  # fmt: skip
     team: Shown = setting(

@@ -117,6 +117,8 @@ def _stopped(verdict: Verdict, off: Verdict | None, compute: Compute, now: float
 
 def _computing(case: Case, off: Verdict | None) -> Told:
     compute, soon = case.compute, (notice("compute.ready_soon"),)
+    if compute.barred is not None:
+        return "limited", (compute.barred,), (notice("access.begins"),), None
     if compute.failure is not None and compute.phase in ("absent", "starting"):
         retry = compute.retry_time
         until = notice("compute.restarting") if retry is None else notice("compute.retry", at=retry)

@@ -61,6 +61,8 @@ class Compute:
     """Hosts of experts that it needs have not answered for long."""
     reached: bool = False
     """All models that it trains are as good as their manifests want."""
+    barred: Notice | None = None
+    """Why this PC may take part in none of its runs."""
     trains: bool = True
     """It trains itself, and does not only host experts."""
     measuring: bool = False

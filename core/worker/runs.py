@@ -349,6 +349,7 @@ class Runs:
             for compute in computes
             for device, failure in compute.accelerator.failures(now).items()
         }
+        barred = [run.swarm.barred for run in self]
         return Compute(
             phase=one.phase,
             experts=sum(len(compute.hosted.experts) for compute in computes),
@@ -360,6 +361,7 @@ class Runs:
             reachable=any(compute.reachable for compute in computes),
             stuck=all(compute.stuck or not compute.reachable for compute in computes),
             reached=all(run.reached for run in self),
+            barred=barred[0] if all(barred) else None,
             trains=one.trains,
             measuring=one.figures.measuring,
             device=one.accelerator.device,

@@ -92,13 +92,11 @@ class Swarm:
         """
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._dht, self._compute, self._room = dht, compute, room
-        trains = "train" in roles
-        self._hosts, self._frozen = "host" in roles, False
+        trains, self._hosts, self._frozen = "train" in roles, "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         self._gate = _guarded(node, dht, manifest, files, open_gate)
-        allowance = Allowance(
-            manifest.run_id, community.book, encoded_size(manifest.training.codec, manifest.model.width)
-        )
+        row = encoded_size(manifest.training.codec, manifest.model.width)
+        allowance = Allowance(manifest.run_id, community.book, row)
         compute.incoming.register(node, manifest.run_id, allowance.spend)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)

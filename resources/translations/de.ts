@@ -3457,8 +3457,8 @@
       <translation>Name auf Tafeln</translation>
     </message>
     <message>
-      <source>Shown with this PC's credit, instead of a part of its key.</source>
-      <translation>Wird mit den Gutschriften dieses PCs gezeigt, statt eines Teils seines Schlüssels.</translation>
+      <source>Shown with this PC's credit. Without one it is counted, and not shown.</source>
+      <translation>Steht bei der Gutschrift dieses PCs. Ohne Namen wird er mitgezählt und nicht gezeigt.</translation>
     </message>
     <message>
       <source>None</source>
@@ -3682,6 +3682,10 @@
     <message>
       <source>access.ahead</source>
       <translation>Das Token gilt erst ab {at:clock}: Die Uhr des Veranstalters oder die dieses PCs geht falsch.</translation>
+    </message>
+    <message>
+      <source>access.begins</source>
+      <translation>Beginnt, sobald dieser PC ein gültiges Token hat.</translation>
     </message>
     <message>
       <source>access.ends_soon</source>

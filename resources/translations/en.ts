@@ -305,6 +305,10 @@
       <translation>The token holds only from {at:clock} on: the organiser's clock or that of this PC is wrong.</translation>
     </message>
     <message>
+      <source>access.begins</source>
+      <translation>Begins as soon as this PC has a token that holds.</translation>
+    </message>
+    <message>
       <source>access.ends_soon</source>
       <translation>{run}: this PC's token expires on {at:date}. Ask the organiser for a new link and join by it; training goes on meanwhile.</translation>
     </message>

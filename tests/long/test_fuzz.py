@@ -18,9 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core import access
 from core.commands.verify import verify
 from core.community import signing
 from core.contracts import data, manifest
+from core.contracts.access import Revoked, RevokedList, Token
 from core.contracts.credit import (
     BoardTotals,
     Bundle,
@@ -34,14 +36,14 @@ from core.contracts.credit import (
     SignedTotals,
     week_of,
 )
-from core.contracts.errors import CreditError, DataError, HearthError, ManifestError, RecordError
+from core.contracts.errors import AccessError, CreditError, DataError, HearthError, ManifestError, RecordError
 from core.contracts.manifest import Manifest, Shard
 from core.contracts.notices import Notice, fault_of, last_words, notice
 from core.contracts.run_link import parse_link
 from core.contracts.succession import check_successor
 from core.dht.records import Verdict, genuine, make, parse, timely
 from core.dht.store import RecordStore
-from core.identity import Identity
+from core.identity import Identity, peer_text
 from core.store import shards
 from tests.tampering import tampered
 from tests.unit.test_manifest_files import TINY
@@ -186,6 +188,21 @@ def _verified(document: bytes) -> None:
         assert shown <= {one.bundle for one in BUNDLES}
 
 
+RUN_ID, MS = "digits-12345678", int(NOW * 1000)
+TOKENS = [Token(1, RUN_ID, TRAINER.peer, name, MS, MS + 1000) for name in ("Ann", "Ben B.")]
+REVOKED = [RevokedList(1, RUN_ID, number, (Revoked(TRAINER.peer, MS),) * number) for number in (0, 1, 3)]
+
+
+def _token(document: bytes) -> None:
+    found = access.opened(document, Token, RUN_ID, peer_text(HOST.peer))
+    access.check_holder(found, TRAINER.peer, MS)
+    assert found in TOKENS
+
+
+def _revoked(document: bytes) -> None:
+    assert access.opened(document, RevokedList, RUN_ID, peer_text(HOST.peer)) in REVOKED
+
+
 def _json(values: list[msgspec.Struct]) -> list[bytes]:
     return [msgspec.json.encode(value) for value in values]
 
@@ -195,7 +212,9 @@ CASES = {
     "manifest in JSON": Case([msgspec.json.encode(manifest.load(name)) for name in ("digits", "text")],
                              _manifest_file(".json")),
     "signed manifest": Case(SIGNED, _signed_manifest),
-    "link": Case([LINK.encode()], _link),
+    "link": Case([LINK.encode(), f"{LINK}/token:{'YWJj' * 60}".encode()], _link),
+    "token": Case([access.signed(one, HOST) for one in TOKENS], _token),
+    "list of the revoked": Case([access.signed(one, HOST) for one in REVOKED], _revoked),
     "record": Case([one.raw for one in RECORDS], _record),
     "notice": Case(_json([*NOTICES]), _notice),
     "shard": Case([SHARD, SHARD[:100]], _shard),
@@ -279,6 +298,19 @@ def test_of_records_the_newest_that_is_of_this_time_stays_in_whatever_order_they
     assert {record.peer: record.order for record in store} == best
     store.expire(NOW + abs(late))
     assert all(record.expires > NOW + abs(late) for record in store)
+
+
+@settings(parent=many, max_examples=EACH // 3)
+@given(st.booleans(), st.booleans(), st.booleans(), st.sampled_from((RUN_ID, "text-12345678")), st.integers(-99, 1200))
+def test_a_token_serves_its_peer_run_and_time_alone(mine: bool, host_s: bool, kind: bool, run: str, at: int) -> None:
+    organiser, peer = (HOST if host_s else TRAINER), (TRAINER if mine else HOST).peer
+    document = access.signed(TOKENS[0] if kind else REVOKED[1], HOST)
+    try:
+        access.check_holder(access.opened(document, Token, run, peer_text(organiser.peer)), peer, MS + at)
+    except AccessError:
+        assert not (mine and host_s and kind and run == RUN_ID and at < 1000)
+    else:
+        assert mine and host_s and kind and run == RUN_ID and at < 1000
 
 
 @settings(parent=many, max_examples=EACH // 3)

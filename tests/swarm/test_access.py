@@ -98,7 +98,9 @@ def is_told_plainly(eve: RunningWorker, organiser: RunningWorker, ann: RunningWo
     assert refused.returncode == AccessError.exit_code and "The token is for the peer" in refused.stderr
     bare = hearth(organiser.folder, "run", "link", "tiny").stdout.strip()
     joins(eve, bare, "The link has no token")
-    eve.until(lambda status: "access.no_token" in codes(tuple(status.attention)), "the reason")
+    told = eve.until(lambda status: "access.no_token" in codes(tuple(status.attention)), "the reason")
+    eve.until(lambda status: status.state == "limited" and codes(status.reason) == ["access.no_token"], "its state")
+    assert codes(tuple(told.attention)).count("access.no_token") == 1
     waits = run_of(eve, run_id)
     assert waits is not None and waits.waits is not None and waits.waits.code == "access.no_token"
     assert step_of(eve, run_id) == 0 and members(eve, run_id) <= {key_of(eve)}

@@ -227,6 +227,12 @@ def test_use_up_what_a_month_allows_and_the_next_one_is_waited_for() -> None:
     assert traffic.reason[1:] == (notice("run.without_peers"), notice("quota.reason", most=10**9))
 
 
+def test_a_pc_that_no_run_lets_in_says_so_and_when_it_begins() -> None:
+    barred = notice("access.no_token", run="Mine")
+    told = choose(compute=Compute("absent", barred=barred))
+    assert (told.state, told.reason, codes(told.until)) == ("limited", (barred,), ["access.begins"])
+
+
 def test_a_model_that_is_good_enough_is_trained_no_more() -> None:
     over = choose(compute=Compute("training", reached=True, stuck=True))
     assert (over.state, over.reason) == ("limited", (notice("run.reached"),))
