@@ -71,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         return sub
 
     _add_worker(add)
+    _add_backbone(add)
     _add_credit(add)
     _add_questions(add)
     about = "Show the experts at work on all screens, or in another program's window."
@@ -127,6 +128,24 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     _add_access(add)
 
 
+def _add_backbone(add: Callable[..., argparse.ArgumentParser]) -> None:
+    about = "Keep a run together on a small server, without computing: peers join through it, and it keeps their files."
+    backbone = add("backbone", "backbone.backbone", about)
+    backbone.add_argument("--run", help="name of a run, or path of its manifest (.toml, .json)")
+    backbone.add_argument("--listen", metavar="ADDR", help="address and port for peers, such as 0.0.0.0:4401")
+    backbone.add_argument(
+        "--bootstrap", metavar="PEER[@ADDR]", action="append", default=[], help="join the network of this peer"
+    )
+    address = "be a broker as well; its address as in the manifest, such as mqtt://example.org:1883"
+    backbone.add_argument("--broker", metavar="URL", help=address)
+    backbone.add_argument("--broker-listen", metavar="ADDR", help="where it listens (everywhere, at that port)")
+    backbone.add_argument("--mosquitto", action="store_true", help="the broker is Mosquitto, which is installed here")
+    backbone.add_argument("--certificate", type=Path, metavar="FILE", help="of the broker, for mqtts; PEM")
+    backbone.add_argument("--key", type=Path, metavar="FILE", help="of the certificate; PEM")
+    backbone.add_argument("--metrics", metavar="ADDR", help="figures for Prometheus, such as 127.0.0.1:9402")
+    backbone.add_argument("--board", type=Path, metavar="FOLDER", help="a page of what peers gave: index.html")
+
+
 def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     about = "Show, join, leave, make, organise and export runs, and say how much of this PC's time each gets."
     run = add("run", "runs.run", about, "what is shown as one JSON document")
@@ -134,7 +153,21 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
         f"{about} Leaving a run keeps what was trained. If it was the run chosen in the settings, another one is "
         "chosen there; the only run cannot be left: join another one first."
     )
-    whats = ["list", "status", "join", "leave", "weight", "show", "link", "new", "check", "sign", "publish", "export"]
+    whats = [
+        "list",
+        "status",
+        "join",
+        "leave",
+        "weight",
+        "show",
+        "link",
+        "new",
+        "check",
+        "sign",
+        "publish",
+        "notice",
+        "export",
+    ]
     run.add_argument("what", choices=whats)
     run.add_argument(
         "run",
@@ -142,6 +175,7 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
         help="a run's name or id; to join or show, also the path of its manifest (.toml, .json) or a link; for a new "
         "one the folder or file with its data",
     )
+    run.add_argument("--text", metavar="TEXT", help="for a notice: what the organiser tells all who have joined")
     run.add_argument("--yes", action="store_true", help="to join, or for a new one: without asking")
     out = (
         "to export: the folder to write (the run's id); to sign or publish: the file (NAME.signed.json); of a new one: "
@@ -189,7 +223,10 @@ def _add_credit(add: Callable[..., argparse.ArgumentParser]) -> None:
     verify = parts.add_parser("verify", help="check a certificate, or the sums of a board: its totals.json")
     verify.set_defaults(command="verify.verify")
     verify.add_argument("file", type=Path, metavar="FILE")
-    for part in (certificate, verify):
+    leaderboard = parts.add_parser("leaderboard", help="show who gave most, as the boards of this PC's runs tell")
+    leaderboard.set_defaults(command="credit.leaderboard")
+    leaderboard.add_argument("--json", action="store_true", help="the same as one JSON document")
+    for part in (certificate, verify, leaderboard):
         part.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
     about = "Ask the peers of all runs here what they were credited with, verify it, and write a page about it."
     board = add("board", "credit.board", about, "what was written, as one JSON document")

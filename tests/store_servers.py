@@ -26,7 +26,7 @@ def missing() -> str | None:
 @contextmanager
 def redis() -> Iterator[str]:
     """A server in memory; its address."""
-    port = _free_port()
+    port = free_port()
     command = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--save", "", "--appendonly", "no"]
     with _running(command, lambda: _answers(port)):
         yield f"redis://127.0.0.1:{port}/0"
@@ -35,7 +35,7 @@ def redis() -> Iterator[str]:
 @contextmanager
 def postgresql() -> Iterator[str]:
     """A server with a database of its own; its address."""
-    programs, port, user = _programs(), _free_port(), _user()
+    programs, port, user = _programs(), free_port(), _user()
     assert programs is not None
     with tempfile.TemporaryDirectory() as folder:  # not below a folder that is root's alone: it does not run as root
         if user is not None:
@@ -74,7 +74,8 @@ def _user() -> str | None:
     return "postgres" if os.name == "posix" and os.getuid() == 0 else None
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """One of loopback that nobody listens at."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port: int = probe.getsockname()[1]
         return port

@@ -84,6 +84,8 @@ def wait_until(condition: Callable[[], Any], what: str, seconds: float = PATIENC
 class RunningWorker:
     """One `hearth worker` process."""
 
+    command = "worker"
+
     def __init__(self, folder: Path, *arguments: str, program: str = "core", share: int = 100) -> None:
         """Start it, and wait until it answers.
 
@@ -99,7 +101,7 @@ class RunningWorker:
         never_busy(folder, share)
         if {"--listen", "--bootstrap", "--role", "--join"} & {*arguments}:
             give_key(folder)
-        command = [sys.executable, "-m", program, "worker", "--data-dir", str(folder), *arguments]
+        command = [sys.executable, "-m", program, self.command, "--data-dir", str(folder), *arguments]
         null, pipe = subprocess.DEVNULL, subprocess.PIPE
         self.process = subprocess.Popen(command, cwd=ROOT, stdin=null, stdout=null, stderr=pipe, text=True)
         wait_until(self._answers, "the worker's control socket")

@@ -65,6 +65,11 @@ KINDS = {
         mark("Whose experts did how much for whom, signed; your name and team, if you have set them"),
         mark("any peer of the run that asks"),
     ),
+    "telemetry": Kind(
+        "globe",
+        mark("Whether you are there, how training goes, your credit, signed; your name and team, if you have set them"),
+        mark("the brokers and boards that the run names"),
+    ),
     "trunk": Kind("chart", mark("What the trunk has learned, compressed"), mark("trainers of the run")),
     "host": Kind("person", mark("Names and versions of experts"), mark("peers of the run")),
     "reach": Kind(

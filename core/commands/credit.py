@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import msgspec
 from rich.console import RenderableType
 
 from core.commands import common, tables
@@ -14,10 +15,12 @@ from core.community.credit_history import credit as credit_of
 from core.community.reading import read_only
 from core.community.rules import rules_of
 from core.contracts import manifest as manifests
-from core.contracts.credit import DAY_S, BoardParams, CertificateParams, Credit, Exchanged, Published
+from core.contracts.credit import DAY_S, BoardParams, CertificateParams, Credit, Exchanged, Published, Ranking
 from core.contracts.errors import ManifestError, NotRunning
+from core.contracts.telemetry import Told
 from core.contracts.words import counted, operations
 from core.control.client import ControlClient
+from core.logs import printable
 from core.store.data_folder import RUNS, data_path
 
 CERTIFICATE = "hearth-certificate.json"
@@ -45,6 +48,42 @@ def certificate(options: argparse.Namespace) -> None:
     with common.client(options) as client:
         client.call("certificate", CertificateParams(str(path)), dict[str, str], BOARD_S)
     print(f"{path} holds what trainers have signed for this PC. Anybody can check it: hearth credit verify FILE")
+
+
+def leaderboard(options: argparse.Namespace) -> None:
+    """What the runs' boards have told by their brokers."""
+    with common.client(options) as client:
+        told = client.call("telemetry", {}, Told)
+    if options.json:
+        common.print_json([{**msgspec.structs.asdict(one), "by": one.by.hex()} for one in told.boards])
+        return
+    for one in told.boards:
+        print(
+            f"{one.run}, by the board {one.by.hex()[:8]}, {time.strftime('%Y-%m-%d %H:%M', time.localtime(one.time))}"
+        )
+        print(
+            f"{counted(one.online, 'peer is', 'peers are')} there, {one.samples_per_s:,.0f} samples/s; "
+            f"{operations(one.verified)} verified, {operations(one.pending)} pending, of {counted(one.peers, 'peer')}."
+        )
+        times = ("Today (UTC)", one.ranked.today), ("7 days", one.ranked.week), ("Ever", one.ranked.ever)
+        for name, ranking in times:
+            if ranking.best:
+                tables.show(_ranked(name, ranking))
+    if not told.boards:
+        missing = "None of its boards has told anything yet" if told.brokers else "No run here names a broker"
+        print(f"{missing}: there is no leaderboard.")
+
+
+def _ranked(name: str, ranking: Ranking) -> RenderableType:
+    shown = tables.table()
+    for head in (name, "Name", "Team"):
+        shown.add_column(head)
+    shown.add_column("Verified", justify="right")
+    for one in ranking.best:
+        shown.add_row(str(one.place), printable(one.name), printable(one.team), operations(one.verified))
+    if ranking.others:
+        shown.add_row("", counted(ranking.others, "other"), "", operations(ranking.others_verified))
+    return shown
 
 
 def board(options: argparse.Namespace) -> None:

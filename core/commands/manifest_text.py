@@ -85,6 +85,8 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
         _line("data_bytes", cut.size, "of all shards: what those are told who are asked to join"),
         "# Peers through which others join, as `hearth address` prints them.",
         "bootstrap = []",
+        "# Brokers for notices and the leaderboard, such as mqtt://example.org:1883; see `hearth backbone`.",
+        "brokers = []",
     ]
     lines += ["# Web servers with a copy of the shards, such as https://example.org/my-run", "sources = []"]
     lines += ["", f"# {cut.about}", "[shard_list]", *_table(cut.listed), ""]

@@ -93,6 +93,8 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
         f"Learns    a model of the kind {manifest.model.kind}, {run.numbers:,} numbers{experts}; "
         f"licence: {licence.model if licence else 'not stated'}"
     )
+    if manifest.brokers:
+        yield f"Tells     {', '.join(manifest.brokers)}: this PC's key and address, how training goes, its credit"
     yield f"Needs     {_needs(manifest)}"
     yield f"Takes     {_takes(run)}"
     if manifest.access == "tokens":

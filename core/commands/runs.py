@@ -17,6 +17,7 @@ from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails, details_of
 from core.contracts.run_link import is_link, parse_link
 from core.contracts.status import RunStatus, Status
+from core.contracts.telemetry import NoticeParams
 from core.contracts.words import counted
 from core.pipe.worker_end import with_torch
 
@@ -43,6 +44,7 @@ def run(options: argparse.Namespace) -> int | None:
         "weight": _weight,
         "check": manifests.check,
         "sign": manifests.sign,
+        "notice": _notice,
         "publish": publish.publish,
         "status": run_status.status,
         "show": _show,
@@ -119,6 +121,14 @@ def _show(options: argparse.Namespace) -> None:
 def _link(options: argparse.Namespace) -> None:
     with common.client(options) as client:
         print(client.call("run_link", RunParams(common.named_run(options)), RunLinked).link)
+
+
+def _notice(options: argparse.Namespace) -> None:
+    if not options.text:
+        raise SettingsError("Which text? For example: hearth run notice digits --text 'Thank you all.'")
+    with common.client(options) as client:
+        client.call("run_notice", NoticeParams(common.named_run(options), options.text), dict[str, str])
+    print("It is told to all who have joined, and to those who are away when they are back.")
 
 
 def _known_to_the_worker(options: argparse.Namespace) -> str:

@@ -12,6 +12,7 @@ SHOWN = 80
 """Characters of a value that are repeated."""
 IN_WORDS = {
     "bootstrap": "bootstrap",
+    "brokers": "brokers",
     "data": "name",
     "expert": "name",
     "kind": "name",

@@ -76,7 +76,9 @@ class Period(msgspec.Struct, frozen=True):
     devices: dict[str, Amounts]
 
 
-TRAFFIC = frozenset({"expert", "file", "blob", "trunk", "credit", "dht", "host", "relay", "reach", "other"})
+TRAFFIC = frozenset(
+    {"expert", "file", "blob", "trunk", "credit", "telemetry", "dht", "host", "relay", "reach", "other"}
+)
 """Kinds of traffic; version 0.1.0 calls those of files "blob"."""
 
 

@@ -18,6 +18,7 @@ from core.contracts.manifest_limits import ABOUT, impossible, impossible_beside
 from core.contracts.model import LINE, Model, Name, Pictures
 from core.contracts.notices import Notice, notice
 from core.contracts.signed import is_signed, opened
+from core.contracts.telemetry import Broker
 from core.contracts.trunk import Local, PeerText, Trunk
 
 log = logging.getLogger(__name__)
@@ -32,7 +33,6 @@ Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Megabytes = Annotated[int, msgspec.Meta(ge=1, le=100_000_000)]
 Release = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,4}(\.[0-9]{1,4}){1,2}\Z")]
 """A version of Hearth."""
-
 _ADDRESS = r"([0-9]{1,3}(\.[0-9]{1,3}){3}|\[[0-9a-f:.]{2,45}\]):[0-9]{1,5}"
 Bootstrap = Annotated[str, msgspec.Meta(pattern=rf"^[0-9a-f]{{64}}@{_ADDRESS}(,{_ADDRESS}){{0,7}}\Z", max_length=640)]
 """PEER@ADDRESS,ADDRESS as `hearth address` prints it."""
@@ -40,7 +40,6 @@ Source = Annotated[
     str, msgspec.Meta(pattern=r"^https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?(/[A-Za-z0-9._~-]{1,128}){0,16}/?\Z")
 ]
 """No user, no query: what is asked for there is always a file with a hash for a name."""
-
 MOST_BOOTSTRAP = 16
 
 
@@ -153,6 +152,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """Folders on web servers that have the shards, and their list, by hash."""
     bootstrap: Annotated[tuple[Bootstrap, ...], msgspec.Meta(max_length=MOST_BOOTSTRAP)] = ()
     """Peers through which a newcomer joins, beside those that it is told."""
+    brokers: Annotated[tuple[Broker, ...], msgspec.Meta(max_length=4)] = ()
+    """Where peers tell what they do, and hear the organiser and the boards; each of them speaks to all of these."""
     trunk: Trunk = Local()
     """How trainers agree on the trunk."""
     needs: Release | None = None

@@ -60,7 +60,7 @@ class NetworkStatus(msgspec.Struct, frozen=True):
 class Finding(msgspec.Struct, frozen=True):
     """`doctor` -> list[Finding]: one thing that a peer needs, and whether it is there."""
 
-    name: Literal["port", "peers", "outside", "nat", "reachability", "clock", "disk"]
+    name: Literal["port", "peers", "outside", "nat", "reachability", "clock", "disk", "broker"]
     good: bool | None
     """None: nobody has measured it yet, which is no fault."""
     what: Notice

@@ -1,22 +1,25 @@
 """What a peer needs to be of use, checked one by one, each with what to do about it."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from core.contracts.network_status import DhtStatus, Finding, NetworkStatus
 from core.contracts.notices import Notice, notice, plain
+from core.contracts.telemetry import BrokerStatus
 
 CLOCK_S = 30.0
 """Records are accepted up to 60 s off; half of that is a reason to look."""
 FREE_BYTES = 1 << 30
 
 
-def examine(network: NetworkStatus, dht: DhtStatus, folder: Path) -> list[Finding]:
+def examine(network: NetworkStatus, dht: DhtStatus, brokers: Sequence[BrokerStatus], folder: Path) -> list[Finding]:
     """The findings, in the order in which they depend on each other.
 
     Args:
         network: this peer's, as the control socket tells it.
         dht: likewise.
+        brokers: likewise.
         folder: the data folder, on whose disk checkpoints are saved.
     """
     free = shutil.disk_usage(folder).free
@@ -67,7 +70,18 @@ def examine(network: NetworkStatus, dht: DhtStatus, folder: Path) -> list[Findin
             notice("doctor.free_at", free=free, folder=str(folder)),
             notice("doctor.disk_remedy"),
         ),
+        _brokers(brokers),
     ]
+
+
+def _brokers(known: Sequence[BrokerStatus]) -> Finding:
+    connected = sum(one.connected for one in known)
+    return Finding(
+        "broker",
+        connected == len(known) if known else None,
+        notice("doctor.brokers", connected=connected, all=len(known)) if known else notice("doctor.brokers_none"),
+        notice("doctor.broker_remedy"),
+    )
 
 
 def reach(kind: str) -> Notice:

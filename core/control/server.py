@@ -22,6 +22,7 @@ from core.contracts.export import CollectParams
 from core.contracts.ledger import ListParams, SeriesParams
 from core.contracts.network_status import DhtGetParams, Finding, NetworkParams
 from core.contracts.notices import notice
+from core.contracts.telemetry import NoticeParams
 from core.contracts.trunk_status import TrunkParams
 from core.control.doctor import examine
 from core.regular_files import read_regular
@@ -261,6 +262,8 @@ class _Session:
             "leaderboard": (_NoParams, lambda _: worker.leaderboard()),
             "board": (BoardParams, lambda params: worker.board(params)),
             "certificate": (CertificateParams, lambda params: worker.certificate(Path(params.path))),
+            "run_notice": (NoticeParams, lambda params: self._say(params)),
+            "telemetry": (_NoParams, lambda _: worker.network.community.told()),
             "log": (wire.LogParams, lambda params: worker.recent_log(params.lines)),
         }
         if request.method not in methods:
@@ -292,7 +295,12 @@ class _Session:
 
     async def _doctor(self) -> list[Finding]:
         network = self._worker.network
-        return await asyncio.to_thread(examine, network.status(), network.dht_stats(), self._worker.folder)
+        return await asyncio.to_thread(
+            examine, network.status(), network.dht_stats(), network.community.told().brokers, self._worker.folder
+        )
+
+    def _say(self, params: NoticeParams) -> None:
+        self._worker.network.community.say(self._worker.runs.named(params.run).id, params.text)
 
     def _stop(self, number: int) -> None:
         if stream := self._streams.pop(number, None):

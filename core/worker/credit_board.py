@@ -42,6 +42,15 @@ class CreditBoard:
         """Ask nobody any more."""
         await self._looking.close()
 
+    async def known(self, manifests: Sequence[Manifest], ask: bool) -> SignedTotals:
+        """The sums of a board that trusts nobody beside this PC and those that the manifests name.
+
+        Args:
+            manifests: the runs.
+            ask: whether peers are asked for what is not known yet.
+        """
+        return await self._totals(manifests, (), await self._collect(manifests) if ask else ())
+
     async def totals(self, manifests: Sequence[Manifest], trust: Sequence[str]) -> SignedTotals:
         """See `CreditPlace.totals`."""
         return await self._totals(manifests, trust, await self._collect(manifests))

@@ -35,6 +35,7 @@ from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
 from core.swarm.token_gate import keep_token
 from core.swarm.work_gate import WorkGate
+from core.worker.community import Community
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.connected_peers import peer_status
 from core.worker.credit_board import CreditBoard
@@ -118,6 +119,8 @@ class Network:
         self._lan: Lan | None = None
         self._names: dict[str, str] = {}
         """Run ids by the runs' names, for people who look into the DHT."""
+        made = folder, self.node, self.identity, self._book, named, options.backbone
+        self.community = Community(*made, self.credit.known)
         self._stack = contextlib.AsyncExitStack()
         self._tending = Recurring("network", self._tend, lambda: TEND_S if self.dht.contacts() else JOIN_S)
         self._looking = Recurring("lan", self._look_on_lan, lambda: LAN_S)
@@ -144,6 +147,9 @@ class Network:
                     self.node.learn(address)
             await stack.enter_async_context(self.reach)
             await stack.enter_async_context(self.dht)
+            await stack.enter_async_context(self.community)
+            if self._options.backbone and self._options.backbone.metrics:
+                stack.enter_context(self._options.backbone.metrics(self))
             self._stack = stack.pop_all()
         self.node.on_connected.append(self._meet)
         self._tending.start()
@@ -172,7 +178,7 @@ class Network:
             self._mirrors,
             named=lambda: bool(self._bootstrap),
             on_lan=self._options.on_lan,
-            book=self._book,
+            community=self.community,
             open_gate=self._open_gate,
         )
         if self._forbidden:
@@ -196,6 +202,7 @@ class Network:
     def leave(self, run_id: str) -> None:
         """Nobody is asked for a run any more, and nobody is answered."""
         del self._swarms[run_id]
+        self.community.leave(run_id)
         self.node.admission.unguard(run_id)
         self._names = {name: one for name, one in self._names.items() if one != run_id}
 
@@ -251,8 +258,8 @@ class Network:
 
     def moved(self) -> tuple[int, int]:
         """Bytes received and sent since the start."""
-        received, sent = self.node.moved()
-        return received + self._mirrors.received, sent + self._mirrors.sent
+        parts = self.node.moved(), (self._mirrors.received, self._mirrors.sent), *self.community.moved().values()
+        return sum(received for received, _ in parts), sum(sent for _, sent in parts)
 
     def fastest(self) -> tuple[float, float]:
         """Bytes a second that were sent and received at best."""
@@ -260,7 +267,7 @@ class Network:
 
     def moved_by_method(self) -> dict[str, tuple[int, int]]:
         """See `RpcNode.moved_by_method`."""
-        return self.node.moved_by_method()
+        return {**self.node.moved_by_method(), **self.community.moved()}
 
     def keep_ports(self, files: Files) -> None:
         """Note where this PC listens, for its next start."""

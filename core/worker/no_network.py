@@ -185,7 +185,7 @@ class NoNetwork:
         raise NetworkError(notice("network.alone"))
 
     dht_get = dht_stats = let_in = status
-    credit = property(status)
+    credit = community = property(status)
 
 
 async def let_go(compute: ComputeSupervisor, uids: Sequence[Uid]) -> set[Uid]:

@@ -2,9 +2,10 @@
 network (`network`, `swarm`), of which this loads nothing."""
 
 from collections import Counter
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.contracts.credit import BoardParams, Leaderboard, Published, SignedTotals
 from core.contracts.manifest import Manifest
@@ -12,6 +13,7 @@ from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, NetworkStatus
 from core.contracts.notices import Notice
 from core.contracts.run_link import RunLink
+from core.contracts.telemetry import Rights, Told
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.experts.directory import HostState
 from core.experts.grid import Coords
@@ -19,6 +21,39 @@ from core.store.run_files import RunFiles
 from core.store.small_files import Files
 from core.swarm.state_room import StateRoom
 from core.worker.compute.supervisor import ComputeSupervisor
+
+
+class BrokerPlace(Protocol):
+    """A broker that a backbone peer runs, while it is entered."""
+
+    @property
+    def connected(self) -> int | None:
+        """How many peers are; None: it does not tell."""
+
+    async def __aenter__(self) -> object: ...
+
+    async def __aexit__(self, *_: object) -> None: ...
+
+    def enrol(self, peer: bytes, password: str) -> None:
+        """Have it know a peer that it has refused.
+
+        Raises:
+            CreditError: it has not proved its key.
+        """
+
+    def update(self) -> None:
+        """What it is there for has changed."""
+
+
+class BackboneOptions(NamedTuple):
+    """What `hearth backbone` does beside being a peer that does not compute."""
+
+    broker: Callable[[Mapping[str, Rights]], BrokerPlace] | None = None
+    """Makes its broker, of the runs that it is there for."""
+    metrics: Callable[[Any], AbstractContextManager[object]] | None = None
+    """Makes what serves the network's figures."""
+    board: Path | None = None
+    """Where its board writes a page."""
 
 
 class NetworkOptions(NamedTuple):
@@ -30,6 +65,7 @@ class NetworkOptions(NamedTuple):
     lan: bool = True
     relay: bool = True
     """Whether a backbone peer relays."""
+    backbone: BackboneOptions | None = None
 
     @property
     def on_lan(self) -> bool:
@@ -133,6 +169,16 @@ class CreditPlace(Protocol):
         """Write what trainers have signed for this PC."""
 
 
+class CommunityPlace(Protocol):
+    """See `core.worker.community`."""
+
+    def say(self, run: str, text: str, /) -> None:
+        """Tell all who have joined a run, by its id, as its organiser."""
+
+    def told(self) -> Told:
+        """What was heard."""
+
+
 class NetworkPlace(Protocol):
     """A PC's place among peers, taken while it is entered."""
 
@@ -204,6 +250,14 @@ class NetworkPlace(Protocol):
     @property
     def credit(self) -> "CreditPlace":
         """What is told of everybody's credit.
+
+        Raises:
+            NetworkError: this PC is alone.
+        """
+
+    @property
+    def community(self) -> "CommunityPlace":
+        """What is told by telemetry.
 
         Raises:
             NetworkError: this PC is alone.

@@ -34,10 +34,12 @@ from core.swarm.outgoing_calls import OutgoingCalls
 from core.swarm.replication import Copies
 from core.swarm.shard_exchange import ShardExchange
 from core.swarm.state_room import StateRoom
+from core.swarm.telling import Figures
 from core.swarm.token_gate import TokenGate
 from core.swarm.trunk.agreement import agreement_of
 from core.swarm.trunk_exchange import TrunkFollower
 from core.swarm.work_gate import WorkGate
+from core.worker.community import Community
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.no_network import let_go
 
@@ -69,7 +71,7 @@ class Swarm:
         *,
         named: Callable[[], bool],
         on_lan: bool,
-        book: CreditBook,
+        community: Community,
         open_gate: WorkGate,
     ) -> None:
         """Compose what the run needs of the network; nothing is begun.
@@ -85,16 +87,16 @@ class Swarm:
             mirrors: fetches data from web servers.
             named: whether peers are known by name, and not just looked for in the local network.
             on_lan: whether they are looked for there.
-            book: of credit.
+            community: credit and telemetry of all runs.
             open_gate: who is let in where everybody may take part.
         """
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._dht, self._compute, self._room = dht, compute, room
-        trains = "train" in roles
-        self._hosts, self._frozen = "host" in roles, False
+        trains, self._hosts, self._frozen = "train" in roles, "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         self._gate = _guarded(node, dht, manifest, files, open_gate)
-        allowance = Allowance(manifest.run_id, book, encoded_size(manifest.training.codec, manifest.model.width))
+        row = encoded_size(manifest.training.codec, manifest.model.width)
+        allowance = Allowance(manifest.run_id, community.book, row)
         compute.incoming.register(node, manifest.run_id, allowance.spend)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
@@ -111,11 +113,15 @@ class Swarm:
         if self._agreement:
             self._agreement.serve(compute.calls)
         self.hosting = self._made_hosting(named, on_lan)
-        seen = self._agreement.seen if self._agreement else dict[bytes, int]
-        self._credit = CreditExchange(manifest.run_id, node, book, compute.calls, seen)
+        self._credit = self._made_credit(community.book)
+        self._telling = community.telling(manifest, self._figures)
         self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls)
         self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._stack = contextlib.AsyncExitStack()
+
+    def _made_credit(self, book: CreditBook) -> CreditExchange:
+        seen = self._agreement.seen if self._agreement else dict[bytes, int]
+        return CreditExchange(self._manifest.run_id, self._node, book, self._compute.calls, seen)
 
     def _made_hosting(self, named: Callable[[], bool], on_lan: bool) -> Hosting:
         return Hosting(
@@ -145,6 +151,7 @@ class Swarm:
             if self._agreement:
                 await stack.enter_async_context(self._agreement)
             await stack.enter_async_context(self._credit)
+            await stack.enter_async_context(self._telling)
             self._stack = stack.pop_all()
         self._announcing.start()
         self._exchanging.start()
@@ -169,6 +176,7 @@ class Swarm:
     def freeze(self) -> None:
         """This PC may not use the network from now on."""
         self._frozen = self.hosting.frozen = True
+        self._telling.allow(False)
 
     async def withdraw(self) -> None:
         """Tell all that this PC is gone.
@@ -183,6 +191,7 @@ class Swarm:
         """It may use the network, again if it might not."""
         if self._frozen:
             self._frozen = self.hosting.frozen = False
+            self._telling.allow(True)
             self.look()
 
     # what the run tells
@@ -297,7 +306,8 @@ class Swarm:
         agreeing = self._agreement.notes() if self._agreement else []
         waiting = self._manifests.notes if self._manifests else []
         access = [*([self.barred] if self.barred else ()), *(self._gate.notes if self._gate else ())]
-        return [*access, *self.directory.notes, *waiting, *(note for one in recurring for note in one.notes), *agreeing]
+        failing = (note for one in recurring for note in one.notes)
+        return [*access, *self.directory.notes, *self._telling.notes, *waiting, *failing, *agreeing]
 
     async def collect(self, known: Mapping[bytes, set[int]], most: int | None = None) -> list[str]:
         """Ask peers of the run for the credit that they show. See `CreditExchange.collect`.
@@ -312,6 +322,11 @@ class Swarm:
         return await self._credit.collect(random.sample(others, min(len(others), most or len(others))), known)
 
     # inside
+
+    def _figures(self) -> Figures:
+        compute = self._compute
+        progress, report = compute.progress, compute.figures.report
+        return Figures(progress.samples, report.samples_per_s, len(compute.hosted.experts), progress.loss)
 
     async def _announce(self) -> None:
         """What is not hosted any more, such as all experts while the user is back, is withdrawn at once."""

@@ -73,6 +73,7 @@ xdotool xdotool
 ip iproute2
 nft nftables
 dbus-daemon dbus
+mosquitto mosquitto
 redis-server redis-server
 pg_ctlcluster postgresql
 LIST

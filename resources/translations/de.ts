@@ -1991,10 +1991,6 @@
       <translation>An die Peers des Laufs: Tensoren des Trainings, verschlüsselt, und die Adresse und der öffentliche Schlüssel dieses PCs. Deine Dateien und was du tippst nicht; ein Name nur, wenn du in den Einstellungen einen gesetzt hast.</translation>
     </message>
     <message>
-      <source>Web servers that have the data see the address, too: {hosts}.</source>
-      <translation>Auch Webserver, die die Daten haben, sehen die Adresse: {hosts}.</translation>
-    </message>
-    <message>
       <source>Not signed</source>
       <translation>Nicht unterschrieben</translation>
     </message>
@@ -2059,6 +2055,14 @@
     <message>
       <source>Hearth {version} or newer</source>
       <translation>Hearth {version} oder neuer</translation>
+    </message>
+    <message>
+      <source>Web servers that have the data see the address, too: {hosts}.</source>
+      <translation>Auch Webserver, die die Daten haben, sehen die Adresse: {hosts}.</translation>
+    </message>
+    <message>
+      <source>Brokers of the run see it as well, and pass on how your training goes and your credit: {names}.</source>
+      <translation>Auch die Broker des Laufs sehen sie, und sie geben weiter, wie dein Training läuft und was dir gutgeschrieben wurde: {names}.</translation>
     </message>
     <message>
       <source>{size} from the organiser, by a list that is checked by its hash.</source>
@@ -2607,6 +2611,14 @@
     <message>
       <source>any peer of the run that asks</source>
       <translation>jeder Teilnehmer des Laufs, der fragt</translation>
+    </message>
+    <message>
+      <source>Whether you are there, how training goes, your credit, signed; your name and team, if you have set them</source>
+      <translation>Ob du da bist, wie das Training läuft, deine Gutschriften, unterschrieben; dein Name und Team, wenn du sie angegeben hast</translation>
+    </message>
+    <message>
+      <source>the brokers and boards that the run names</source>
+      <translation>die Broker und Tafeln, die der Lauf nennt</translation>
     </message>
     <message>
       <source>What the trunk has learned, compressed</source>
@@ -3764,6 +3776,26 @@
       <translation>Die App beendet sich.</translation>
     </message>
     <message>
+      <source>backbone.bad_address</source>
+      <translation>{address} ist keine Adresse mit Port, wie 0.0.0.0:1883.</translation>
+    </message>
+    <message>
+      <source>backbone.bad_broker</source>
+      <translation>{broker} ist keine Adresse eines Brokers; schreibe mqtt://NAME:PORT, oder mqtts://NAME:PORT mit TLS.</translation>
+    </message>
+    <message>
+      <source>backbone.bad_certificate</source>
+      <translation>Das Zertifikat {file} mit dem Schlüssel {key} kann nicht verwendet werden: {why}.</translation>
+    </message>
+    <message>
+      <source>backbone.certificate</source>
+      <translation>Ein Broker mit mqtts braucht --certificate und --key; einer mit mqtt nimmt beides nicht.</translation>
+    </message>
+    <message>
+      <source>backbone.no_broker</source>
+      <translation>--broker-listen, --mosquitto, --certificate und --key gelten für einen Broker: Nenne seine Adresse mit --broker.</translation>
+    </message>
+    <message>
       <source>battery.gone</source>
       <translation>Eben lief dieser PC noch auf Akku.</translation>
     </message>
@@ -3806,6 +3838,10 @@
     <message>
       <source>battery.wants_below</source>
       <translation>Hält im Akkubetrieb unter {limit:percent} an</translation>
+    </message>
+    <message>
+      <source>board.fails</source>
+      <translation>{times:count}-mal hintereinander konnte die Tafel nicht zusammengerechnet werden ({error}). Keine Gutschrift geht verloren; bitte melde es.</translation>
     </message>
     <message>
       <source>bus.bad_address</source>
@@ -4501,6 +4537,22 @@
     <message>
       <source>disk.unreadable</source>
       <translation>Der freie Platz in {folder} ist nicht lesbar: {why}.</translation>
+    </message>
+    <message>
+      <source>doctor.broker</source>
+      <translation>Broker</translation>
+    </message>
+    <message>
+      <source>doctor.broker_remedy</source>
+      <translation>Mitteilungen des Veranstalters und die Rangliste kommen, sobald einer antwortet. Dieser PC versucht es alle paar Sekunden; zum Trainieren braucht er keinen.</translation>
+    </message>
+    <message>
+      <source>doctor.brokers</source>
+      <translation>mit {connected:count} von {all:count} verbunden</translation>
+    </message>
+    <message>
+      <source>doctor.brokers_none</source>
+      <translation>die Läufe hier nennen keinen: Es gibt keine Mitteilungen von Veranstaltern und keine Rangliste</translation>
     </message>
     <message>
       <source>doctor.clock</source>
@@ -5228,6 +5280,10 @@
     <message>
       <source>manifest.allowed_bootstrap</source>
       <translation>Peers, wie `hearth address` sie ausgibt: PEER@ADRESSE</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_brokers</source>
+      <translation>Adressen von Brokern: mqtt://NAME:PORT, oder mqtts://NAME:PORT mit TLS</translation>
     </message>
     <message>
       <source>manifest.allowed_list</source>
@@ -6093,6 +6149,10 @@
       <translation>{run} ist der einzige Lauf dieses PCs. Nimm erst an einem anderen teil.</translation>
     </message>
     <message>
+      <source>run.organiser_says</source>
+      <translation>Der Veranstalter schrieb am {time:date}: {text}</translation>
+    </message>
+    <message>
       <source>run.other_manifest</source>
       <translation>Im Ordner des Laufs {run} liegt das Manifest eines anderen, {found}. An ihm wird erst wieder gearbeitet, wenn er mit seinem eigenen Manifest erneut aufgenommen wird.</translation>
     </message>
@@ -6332,6 +6392,42 @@
       <translation>Dieses System hat keine Funktion {name}.</translation>
     </message>
     <message>
+      <source>telemetry.broker_fails</source>
+      <translation>Der Broker kann unter {address} nicht erreichbar sein: {why}</translation>
+    </message>
+    <message>
+      <source>telemetry.fails</source>
+      <translation>{times:count}-mal hintereinander konnte den Tafeln nicht mitgeteilt werden, was dieser PC tut ({error}). Das Training geht weiter; bitte melde es.</translation>
+    </message>
+    <message>
+      <source>telemetry.foreign</source>
+      <translation>Diese Nachricht gehört zu einem anderen Lauf, Teilnehmer, Broker oder Zeitpunkt.</translation>
+    </message>
+    <message>
+      <source>telemetry.forged</source>
+      <translation>Der Teilnehmer {peer} hat diese Nachricht nicht unterschrieben, oder sie wurde danach geändert.</translation>
+    </message>
+    <message>
+      <source>telemetry.names_none</source>
+      <translation>Der Lauf {run} nennt keinen Broker, über den eine Mitteilung verbreitet werden könnte: Trage einen unter `brokers` in sein Manifest ein und unterschreibe es neu.</translation>
+    </message>
+    <message>
+      <source>telemetry.no_broker</source>
+      <translation>Kein Broker dieses Laufs antwortet ({brokers}): Mitteilungen des Veranstalters und die Rangliste fehlen. Das Training geht weiter.</translation>
+    </message>
+    <message>
+      <source>telemetry.no_metrics</source>
+      <translation>Die Zahlen für Prometheus können unter {address} nicht angeboten werden: {why}</translation>
+    </message>
+    <message>
+      <source>telemetry.no_mosquitto</source>
+      <translation>Mosquitto ist hier nicht installiert. Installiere es (Debian und Ubuntu: apt install mosquitto), oder lass --mosquitto weg. Unter Windows wird es nicht unterstützt.</translation>
+    </message>
+    <message>
+      <source>telemetry.not_organiser</source>
+      <translation>Nur der Veranstalter von {run} kann allen etwas mitteilen: Dazu gehört der Schlüssel, der das Manifest unterschrieben hat.</translation>
+    </message>
+    <message>
       <source>telling.fails</source>
       <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was sich an den Experten auf diesem PC geändert hat ({error}). Er trainiert weiter; bitte melde es.</translation>
     </message>
@@ -6370,6 +6466,10 @@
     <message>
       <source>traffic.relay</source>
       <translation>Für andere weitergereicht</translation>
+    </message>
+    <message>
+      <source>traffic.telemetry</source>
+      <translation>Telemetrie</translation>
     </message>
     <message>
       <source>traffic.trunk</source>

@@ -397,6 +397,26 @@
       <translation>The app is leaving.</translation>
     </message>
     <message>
+      <source>backbone.bad_address</source>
+      <translation>{address} is no address and port such as 0.0.0.0:1883.</translation>
+    </message>
+    <message>
+      <source>backbone.bad_broker</source>
+      <translation>{broker} is no address of a broker; write mqtt://NAME:PORT, or mqtts://NAME:PORT with TLS.</translation>
+    </message>
+    <message>
+      <source>backbone.bad_certificate</source>
+      <translation>The certificate {file} with the key {key} cannot be used: {why}.</translation>
+    </message>
+    <message>
+      <source>backbone.certificate</source>
+      <translation>A broker with mqtts needs --certificate and --key; one with mqtt takes neither.</translation>
+    </message>
+    <message>
+      <source>backbone.no_broker</source>
+      <translation>--broker-listen, --mosquitto, --certificate and --key are for a broker: name its address by --broker.</translation>
+    </message>
+    <message>
       <source>battery.gone</source>
       <translation>This PC was on battery a moment ago.</translation>
     </message>
@@ -439,6 +459,10 @@
     <message>
       <source>battery.wants_below</source>
       <translation>Stops on battery below {limit:percent}</translation>
+    </message>
+    <message>
+      <source>board.fails</source>
+      <translation>The board could not be summed up {times:count} times in a row ({error}). No credit is lost; please report it.</translation>
     </message>
     <message>
       <source>bus.bad_address</source>
@@ -1134,6 +1158,22 @@
     <message>
       <source>disk.unreadable</source>
       <translation>The free space at {folder} cannot be read: {why}.</translation>
+    </message>
+    <message>
+      <source>doctor.broker</source>
+      <translation>Brokers</translation>
+    </message>
+    <message>
+      <source>doctor.broker_remedy</source>
+      <translation>The organiser's notices and the leaderboard come as soon as one answers. This PC tries each again every few seconds; training needs none of them.</translation>
+    </message>
+    <message>
+      <source>doctor.brokers</source>
+      <translation>connected to {connected:count} of {all:count}</translation>
+    </message>
+    <message>
+      <source>doctor.brokers_none</source>
+      <translation>none is named by the runs here: there are no organisers' notices and no leaderboard</translation>
     </message>
     <message>
       <source>doctor.clock</source>
@@ -1861,6 +1901,10 @@
     <message>
       <source>manifest.allowed_bootstrap</source>
       <translation>peers as `hearth address` prints them: PEER@ADDRESS</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_brokers</source>
+      <translation>addresses of brokers: mqtt://NAME:PORT, or mqtts://NAME:PORT with TLS</translation>
     </message>
     <message>
       <source>manifest.allowed_list</source>
@@ -2726,6 +2770,10 @@
       <translation>{run} is the only run of this PC. Join another one first.</translation>
     </message>
     <message>
+      <source>run.organiser_says</source>
+      <translation>The organiser wrote on {time:date}: {text}</translation>
+    </message>
+    <message>
       <source>run.other_manifest</source>
       <translation>The folder of the run {run} holds the manifest of another one, {found}. It is not worked on until it is joined again with its own manifest.</translation>
     </message>
@@ -2965,6 +3013,42 @@
       <translation>This system has no function {name}.</translation>
     </message>
     <message>
+      <source>telemetry.broker_fails</source>
+      <translation>The broker cannot listen at {address}: {why}</translation>
+    </message>
+    <message>
+      <source>telemetry.fails</source>
+      <translation>What this PC does could not be told to the boards {times:count} times in a row ({error}). Training goes on; please report it.</translation>
+    </message>
+    <message>
+      <source>telemetry.foreign</source>
+      <translation>This message belongs to another run, peer, broker or time.</translation>
+    </message>
+    <message>
+      <source>telemetry.forged</source>
+      <translation>The peer {peer} has not signed this message, or it was changed afterwards.</translation>
+    </message>
+    <message>
+      <source>telemetry.names_none</source>
+      <translation>The run {run} names no broker, by which a notice could be told: add one to `brokers` in its manifest and sign it again.</translation>
+    </message>
+    <message>
+      <source>telemetry.no_broker</source>
+      <translation>No broker of this run answers ({brokers}): the organiser's notices and the leaderboard are missing. Training goes on.</translation>
+    </message>
+    <message>
+      <source>telemetry.no_metrics</source>
+      <translation>The figures for Prometheus cannot be served at {address}: {why}</translation>
+    </message>
+    <message>
+      <source>telemetry.no_mosquitto</source>
+      <translation>Mosquitto is not installed here. Install it (Debian and Ubuntu: apt install mosquitto), or leave --mosquitto out. It is not supported on Windows.</translation>
+    </message>
+    <message>
+      <source>telemetry.not_organiser</source>
+      <translation>Only the organiser of {run} can tell something to all: it needs the key that signed the manifest.</translation>
+    </message>
+    <message>
       <source>telling.fails</source>
       <translation>What changed among the experts that this PC hosts could not be told to other peers {times:count} times in a row ({error}). It trains on; please report it.</translation>
     </message>
@@ -3003,6 +3087,10 @@
     <message>
       <source>traffic.relay</source>
       <translation>Passed on for others</translation>
+    </message>
+    <message>
+      <source>traffic.telemetry</source>
+      <translation>Telemetry</translation>
     </message>
     <message>
       <source>traffic.trunk</source>

@@ -50,13 +50,13 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 
 def verdicts(network: NetworkStatus, folder: Path) -> dict[str, bool | None]:
-    return {finding.name: finding.good for finding in examine(network, STATS, folder)}
+    return {finding.name: finding.good for finding in examine(network, STATS, [], folder)}
 
 
 def test_what_nobody_measured_is_no_fault(tmp_path: Path, said: Any) -> None:
     network = msgspec.structs.replace(LONELY, peers=[PEER], connected=1)
-    findings = examine(network, STATS, tmp_path)
-    assert [f.name for f in findings if f.good is None] == ["outside", "nat", "reachability"]
+    findings = examine(network, STATS, [], tmp_path)
+    assert [f.name for f in findings if f.good is None] == ["outside", "nat", "reachability", "broker"]
     code, text = said("doctor", doctor=[findings])
     assert code == 0 and "LOOK" not in text and "cannot dial" not in text
     assert text.count("Nobody has measured it yet; a connected backbone peer does.") == 3

@@ -5,6 +5,7 @@ import asyncio
 import socket
 import struct
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 import pytest
@@ -22,6 +23,7 @@ from core.swarm.hosted import HostedExperts
 from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
 from core.swarm.work_gate import WorkGate
+from core.worker.community import Community
 from core.worker.compute.questions import ANSWER_S
 from core.worker.peer import Listener, Peer
 from core.worker.run import Run
@@ -43,6 +45,9 @@ async def test_nothing_of_a_run_stays_at_the_node(tmp_path: Path) -> None:
                 list(node.on_banned),
             )
 
+        async def nobody(*_: object) -> NoReturn:
+            raise AssertionError("this is no backbone peer")
+
         before, book = registered(), CreditBook(Ledger(tmp_path), node.identity)
         for name in ("one", "two"):
             run = msgspec.structs.replace(digits, run=name)
@@ -63,7 +68,7 @@ async def test_nothing_of_a_run_stays_at_the_node(tmp_path: Path) -> None:
                 mirrors,
                 named=lambda: True,
                 on_lan=False,
-                book=book,
+                community=Community(tmp_path, node, node.identity, book, lambda: ("", ""), None, nobody),
                 open_gate=WorkGate(tmp_path, node.peer),
             )
             async with swarm:

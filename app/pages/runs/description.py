@@ -107,10 +107,15 @@ def leaves(run: RunDetails) -> str:
         "To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your "
         "files and what you type do not; a name only if you have set one in Settings."
     )
-    if not hosts:
-        return peers
-    seen = tr("Web servers that have the data see the address, too: {hosts}.", hosts=", ".join(hosts))
-    return f"{peers} {seen}"
+    if hosts:
+        peers += " " + tr("Web servers that have the data see the address, too: {hosts}.", hosts=", ".join(hosts))
+    if run.manifest.brokers:
+        names = ", ".join(run.manifest.brokers)
+        peers += " " + tr(
+            "Brokers of the run see it as well, and pass on how your training goes and your credit: {names}.",
+            names=names,
+        )
+    return peers
 
 
 def news(run: RunDetails) -> str:

@@ -1,0 +1,82 @@
+"""Figures of a backbone peer for Prometheus, at an address of their own."""
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from core.contracts.errors import SettingsError
+from core.contracts.notices import notice
+from core.worker.network import Network
+
+
+class Metrics(Collector):
+    """Use as `with Metrics(...)`. What is read in the server's thread is only counted."""
+
+    def __init__(self, network: Network, address: str) -> None:
+        """
+        Args:
+            network: whose figures they are.
+            address: address and port to listen on.
+        """
+        self._network, self._address = network, address
+
+    def __enter__(self) -> "Metrics":
+        """Serve.
+
+        Raises:
+            SettingsError: the address cannot be used.
+        """
+        registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        registry.register(self)
+        host, _, port = self._address.rpartition(":")
+        try:
+            self._server, self._thread = start_http_server(int(port), host.strip("[]"), registry)
+        except (OSError, ValueError, OverflowError) as error:
+            raise SettingsError(notice("telemetry.no_metrics", address=self._address, why=str(error))) from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def collect(self) -> Iterator[Metric]:
+        """All figures, as of now."""
+        network, community = self._network, self._network.community
+        yield _gauge("hearth_connections", "Connected peers.", len(network.node.pool.links))
+        dht = network.dht.stats(None)
+        yield _gauge("hearth_dht_contacts", "Peers that the hash table knows.", dht.contacts)
+        yield _gauge("hearth_dht_records", "Records that are kept for others.", dht.records)
+        moved = CounterMetricFamily("hearth_bytes", "Bytes moved, over all peers.", labels=["way"])
+        for way, amount in zip(("received", "sent"), network.moved(), strict=True):
+            moved.add_metric([way], amount)
+        yield moved
+        if community.broker is not None and (connected := community.broker.connected) is not None:
+            yield _gauge("hearth_broker_connections", "Peers at the embedded broker.", connected)
+        online = GaugeMetricFamily("hearth_run_peers", "Peers that say that they are there.", labels=["run"])
+        speed = GaugeMetricFamily("hearth_run_samples_per_second", "That these say they train.", labels=["run"])
+        for run_id, telling in [*community.runs.items()]:
+            count, samples = telling.online()
+            online.add_metric([run_id], count)
+            speed.add_metric([run_id], samples)
+        yield from (online, speed)
+        yield from self._credit()
+
+    def _credit(self) -> Iterator[Metric]:
+        totals = self._network.community.summed
+        if totals is None:
+            return
+        sums = GaugeMetricFamily("hearth_run_flops", "Floating-point operations, ever.", labels=["run", "state"])
+        for run_id in totals.runs:
+            lines = [line for line in totals.lines if line.run == run_id]
+            sums.add_metric([run_id, "verified"], sum(line.verified for line in lines))
+            sums.add_metric([run_id, "pending"], sum(sum(line.pending.values()) for line in lines))
+        yield sums
+        yield _gauge("hearth_board_sheets", "Signed sheets that the board has verified.", totals.sheets)
+
+
+def _gauge(name: str, about: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, about, value)
