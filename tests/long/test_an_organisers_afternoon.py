@@ -7,6 +7,7 @@ Each PC is in a network of its own: organiser and backbone peer can be reached, 
 import json
 import os
 import pydoc_data.topics
+import re
 import subprocess
 import sys
 import time
@@ -127,8 +128,8 @@ def publishes(organiser: Pc, keeper: Pc, material: Path, path: Path) -> Path:
     )
     print(made)
     keeper.start("backbone", "--listen", "0.0.0.0:4401")
-    lines = [f'access = "tokens"\nbootstrap = ["{keeper.name}"]', path.read_text()]
-    path.write_text("\n".join(lines))
+    changed = re.sub(r"^bootstrap = .*$", f'bootstrap = ["{keeper.name}"]', path.read_text(), flags=re.MULTILINE)
+    path.write_text(f'access = "tokens"\n{changed}')
     organiser.says("run", "check", str(path))
     organiser.says("run", "sign", str(path))
     signed = path.with_suffix(".signed.json")
@@ -174,8 +175,12 @@ def reports(organiser: Pc, people: dict[str, Pc], run_id: str, folder: Path) -> 
     """Status, its page and the board have something to tell."""
     people["ann"].set_name("Ann")
     wait_until(lambda: organiser.tells("run", "status", "ours")["peers"] > len(VOLUNTEERS), "all of them", SECONDS)
-    organiser.says("run", "status", "ours", "--html", str(folder / "status.html"))
-    assert "<svg" in (folder / "status.html").read_text()
+
+    def plotted() -> bool:
+        organiser.says("run", "status", "ours", "--html", str(folder / "status.html"))
+        return "<svg" in (folder / "status.html").read_text()
+
+    wait_until(plotted, "a curve", SECONDS)
 
     def boarded() -> bool:
         organiser.says("board", "--out", str(folder / "board"))
