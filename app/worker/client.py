@@ -13,6 +13,7 @@ from core.contracts.credit import CertificateParams, Credit, Leaderboard
 from core.contracts.network_status import Finding, FoundRun, NetworkParams, NetworkStatus
 from core.contracts.run_details import RunDetails
 from core.contracts.status import GridStatus, LogLine, RunStatus
+from core.contracts.telemetry import Told
 from core.contracts.trunk_status import TrunkParams, TrunkStatus
 
 RUN_DEADLINE_S = 60.0
@@ -101,6 +102,10 @@ class WorkerClient(Connection):
 
     def credit(self, done: Callable[[Credit], None], failed: Failed) -> None:
         self.request("credit", None, Credit, done, failed)
+
+    def heard(self, done: Callable[[Told], None], failed: Failed) -> None:
+        """What brokers have told."""
+        self.request("telemetry", None, Told, done, failed)
 
     def leaderboard(self, done: Callable[[Leaderboard], None], failed: Failed) -> None:
         self.request("leaderboard", None, Leaderboard, done, failed)

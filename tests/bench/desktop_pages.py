@@ -36,6 +36,7 @@ from core.contracts.network_status import PEERS_PAGE, NetworkStatus, PeerStatus
 from core.contracts.notices import plain
 from core.contracts.settings import Settings
 from core.contracts.status import CellStatus, GridStatus
+from core.contracts.telemetry import Told
 from core.contracts.trunk_status import TrunkStatus
 from tests import a_summer
 
@@ -57,6 +58,7 @@ class Swarm(WorkerClient):
             "network": lambda asked: self.network_of(asked.first),
             "trunk": lambda asked: TrunkStatus("digits", "local", []),
             "credit": lambda asked: Credit(0, [], 0.0, 0.0, None),
+            "telemetry": lambda asked: Told([], [], []),
             "leaderboard": lambda asked: Leaderboard(*[Ranking([], 0, 0.0)] * 3),
             "totals": lambda asked: ledger.totals(time.time()),
             "series": ledger.series,

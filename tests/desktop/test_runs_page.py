@@ -29,6 +29,7 @@ from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails, details_of
 from core.contracts.run_link import RunLink
 from core.contracts.status import RunStatus
+from core.contracts.telemetry import RunNotice, Told
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_desktop import Start, has_tray, start  # noqa: F401 - fixtures
 from tests.unit.test_manifest_files import TINY
@@ -93,7 +94,9 @@ def asked(toy: ToyWorker, method: str) -> list[dict[str, Any]]:
 # the runs that were joined
 
 
-def test_each_run_says_what_it_does_for_whom_and_what_this_pc_gave(qtbot: QtBot, desktop: Desktop) -> None:
+def test_each_run_says_what_it_does_for_whom_and_what_this_pc_gave(
+    qtbot: QtBot, toy: ToyWorker, desktop: Desktop
+) -> None:
     card, other = desktop.runs_page.cards[ONE.id], desktop.runs_page.cards[OTHER.id]
     qtbot.waitUntil(lambda: card._today.accessibleName() == "Computed today: 3 h 12 min")
     assert (card.title.text(), card.word.text()) == ("digits", "Training")
@@ -105,7 +108,12 @@ def test_each_run_says_what_it_does_for_whom_and_what_this_pc_gave(qtbot: QtBot,
     assert "a5a5a5a5 a5a5a5a5" in card.facts["organiser"][1].text()
     assert "Licence of the data: CC-BY-SA-4.0; of the model: MIT." in card.facts["data"][1].text()
     assert "revision 2" in card.news.accessibleName() and "licence" in card.news.accessibleName()
-    assert other.title.text() == "The Python manual"
+    assert other.title.text() == "The Python manual" and not card.says.isVisible()
+    told = RunNotice(ONE.id, bytes(32), 1_790_000_000.0, "We are half way. Thank you!")
+    toy.answers["telemetry"] = lambda params: Told([], [told], [])
+    desktop.runs_page.look()
+    qtbot.waitUntil(card.says.isVisible)
+    assert "We are half way. Thank you!" in card.says.accessibleName() and not other.says.isVisible()
     qtbot.waitUntil(lambda: other.pill._label.text() == "Comes with Hearth")
     assert not other.news.isVisible() and not card.show_button.isVisible() and other.show_button.isVisible()
 

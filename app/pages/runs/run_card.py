@@ -18,6 +18,7 @@ from core.contracts.ledger import Amounts
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails
 from core.contracts.status import RunStatus, State, Status
+from core.contracts.telemetry import RunNotice
 
 MOST_WEIGHT = 1000
 UNKNOWN = mark("Shown as soon as the worker has told it.")
@@ -79,7 +80,7 @@ class RunCard(StaleCard):
         self.about.hide()
         self._glyph, self.word = StateGlyph(24), Label("", "strong")
         self.reason, self.until = Label("", "body", wrap=True), Label("", "body", "text2", wrap=True)
-        self.news = Notice("peer", "info")
+        self.news, self.says = Notice("peer", "info"), Notice("peer", "person")
         self._today, self._ever = Figure(tr("Computed today")), Figure(tr("Computed ever"))
         self._trained, self._calls = Figure(tr("Trained on")), Figure(tr("Answered for others"))
         self._figures = (self._today, self._ever, self._trained, self._calls)
@@ -121,6 +122,7 @@ class RunCard(StaleCard):
             self.body,
             self.about,
             self.news,
+            self.says,
             hbox((self._glyph, Qt.AlignmentFlag.AlignTop), (state, 1), spacing=look.M),
             look.XS,
             Pair(*pair, (0, 1), early=False, spacing=look.XL),
@@ -173,6 +175,11 @@ class RunCard(StaleCard):
         self.facts["organiser"][1].setText(description.organiser(run))
         self.facts["learns"][1].setText(description.learns(run))
         self.facts["data"][1].setText(description.data(run))
+
+    def show_notice(self, said: RunNotice | None) -> None:
+        """Say what the organiser has to say to all who have joined."""
+        words = notice("run.organiser_says", time=said.time, text=said.text) if said else None
+        self.says.set_text(told(words) if words else "")
 
     def show_totals(self, today: Amounts, ever: Amounts) -> None:
         """Say what this PC gave the run, today and since it was joined."""

@@ -13,6 +13,7 @@ from app.window.page import LookingPage
 from app.worker.client import WorkerClient
 from core.contracts.ledger import Amounts, Totals
 from core.contracts.status import RunStatus, Status
+from core.contracts.telemetry import Told
 
 EVERY_MS = 10_000
 """Between two looks at the ledger and the manifests, while the page is seen."""
@@ -86,6 +87,7 @@ class RunsPage(LookingPage):
         if not self._client.is_connected:
             return
         self._client.totals(self._take, self.failed)
+        self._client.heard(self._hear, lambda error: None)  # this PC works alone
         for run_id, card in self.cards.items():
             # a run may have been left meanwhile: then there is nothing to show
             self._client.run_details(run_id, card.show_details, lambda error: None)
@@ -94,6 +96,11 @@ class RunsPage(LookingPage):
         self.looked()
         for run_id, card in self.cards.items():
             card.show_totals(*(period.runs.get(run_id, Amounts()) for period in (totals.today, totals.all)))
+
+    def _hear(self, heard: Told) -> None:
+        notices = {one.run: one for one in heard.notices}
+        for run_id, card in self.cards.items():
+            card.show_notice(notices.get(run_id))
 
     def set_stale(self, stale: bool) -> None:
         self.add_button.setEnabled(not stale)
