@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import errno
 import socket
-from collections.abc import Awaitable, Collection, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Coroutine, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import iroh
@@ -17,7 +17,6 @@ from core.contracts.net import ANYWHERE
 from core.contracts.notices import notice
 from core.identity import PeerId
 from core.net import fast_binding, heap, limits
-from core.net.addresses import host_of
 
 ALPN = b"hearth/1"
 PACKET_HEADERS = 28
@@ -25,6 +24,8 @@ PACKET_HEADERS = 28
 SENT_HEADERS = 1.04
 """What they add to what is sent, as packets of all sizes come."""
 LOOPBACK = ("127.0.0.1:0", "[::1]:0")
+
+
 BLOCK = 64 * limits.KIB
 """Bytes read at once where frames begin: many small ones."""
 
@@ -287,17 +288,14 @@ class Incoming:
 class Endpoint:
     """One UDP port for all connections, dialled and accepted."""
 
-    def __init__(self, endpoint: iroh.Endpoint, closed: Collection[str] = ()) -> None:
+    def __init__(self, endpoint: iroh.Endpoint) -> None:
         self._endpoint = endpoint
-        hosts = set(map(host_of, closed))
-        self._closed = {address for address in endpoint.bound_sockets() if host_of(address) in hosts}
 
     @classmethod
     async def bind(cls, seed: bytes, listen: Sequence[str] = ANYWHERE) -> "Endpoint":
         """Open the sockets: `listen` has one "ip:port" for each family; port 0 picks a free one.
 
-        A family that this PC does not have is left out, as long as another remains. One that is not named is of no use
-        outside this PC: the library would listen everywhere in it.
+        A family that this PC does not have is left out, as long as another remains.
 
         Raises:
             PortInUse: another program has the port.
@@ -306,9 +304,7 @@ class Endpoint:
         fast_binding.apply()
         heap.keep_small()
         failure: iroh.IrohError | None = None
-        named = {address.startswith("[") for address in listen}
-        unnamed = [address for address in LOOPBACK if address.startswith("[") not in named]
-        for addresses in ([*listen, *unnamed], list(listen), list(listen[:1])):
+        for addresses in (list(listen), list(listen[:1])):
             builder = iroh.EndpointBuilder()  # type: ignore[no-untyped-call]
             builder.apply_minimal()
             builder.secret_key(seed)
@@ -317,7 +313,7 @@ class Endpoint:
             try:
                 for address in addresses:
                     builder.bind_addr(address)
-                return cls(await builder.bind(), unnamed)
+                return cls(await builder.bind())
             except iroh.IrohError as error:
                 failure = error
         for address in listen:
@@ -329,7 +325,7 @@ class Endpoint:
     @property
     def sockets(self) -> list[str]:
         """The bound sockets: "ip:port"."""
-        return [address for address in self._endpoint.bound_sockets() if address not in self._closed]
+        return list(self._endpoint.bound_sockets())
 
     def moved(self) -> tuple[int, int]:
         """Bytes received and sent since the start, with the headers of UDP and IPv4 (of what was sent, about)."""
@@ -340,7 +336,7 @@ class Endpoint:
 
     def addresses(self) -> list[str]:
         """Addresses of this PC's own interfaces."""
-        return [address for address in self._endpoint.addr().direct_addresses() if address not in self._closed]
+        return list(self._endpoint.addr().direct_addresses())
 
     async def dial(self, peer: PeerId, addresses: Sequence[str], deadline_s: float = limits.DIAL_S) -> Connection:
         """Connect to the peer at any of `addresses`; all are tried at once.

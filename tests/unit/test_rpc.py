@@ -23,7 +23,6 @@ from core.net import limits, link
 from core.net.endpoint import LOOPBACK, Connection, Endpoint, SendStream
 from core.net.memory import Memory
 from core.net.rpc import Context, Payload, RpcNode
-from tests.dht_peers import until
 
 MIB = limits.MIB
 
@@ -362,17 +361,6 @@ async def test_leaving_tells_the_peers_at_once(alice: RpcNode) -> None:
     async with asyncio.timeout(DEADLINE_S):
         with pytest.raises(PeerUnreachable, match="leaves"):
             await task
-
-
-async def test_who_listens_on_one_address_listens_nowhere_else() -> None:
-    def bound() -> set[str]:
-        return {f"{one.laddr.ip} {one.laddr.port}" for one in psutil.Process().net_connections("udp")}
-
-    before = bound()
-    async with RpcNode(Identity.generate(), listen=("127.0.0.1:0",)) as node:
-        # the transport tries for a moment whether there is a way out
-        await until(lambda: {one.split()[0] for one in bound() - before} <= {"127.0.0.1", "::1"}, "no other")
-        assert node.endpoint.addresses() == node.sockets and len(node.sockets) == 1
 
 
 async def test_leaving_does_not_wait_for_a_peer_that_is_being_dialled_in_vain() -> None:
