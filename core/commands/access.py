@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+import filelock
 import msgspec
 
 from core.access import opened, signed, void_before, with_revoked
@@ -24,6 +25,7 @@ from core.store.access_files import REVOKED_FILE, Grant, Grants, read_grants, re
 from core.store.data_folder import MANIFEST_FILE, RUNS, data_folder
 
 DAY_MS = 86_400_000
+LOCK, LOCK_S = "access.lock", 60.0
 PEER = re.compile(r"[0-9a-f]{64}")
 
 
@@ -55,8 +57,9 @@ class Granted(msgspec.Struct, frozen=True):
 
 
 def access(options: argparse.Namespace) -> None:
-    """What is wanted of which run."""
-    {"grant": _grant, "revoke": _revoke, "list": _list}[options.what](options)
+    """What is wanted of which run; one command after the other, so that none loses what another one has written."""
+    with filelock.FileLock(data_folder(options.data_dir) / LOCK, timeout=LOCK_S):
+        {"grant": _grant, "revoke": _revoke, "list": _list}[options.what](options)
 
 
 def _grant(options: argparse.Namespace) -> None:
@@ -72,6 +75,7 @@ def _grant(options: argparse.Namespace) -> None:
         msgspec.convert(name, UserName)
     except msgspec.ValidationError:
         raise SettingsError("A name has 1 to 64 characters, all of them in one line.") from None
+    now = max(now, void_before(book.revoked).get(bytes.fromhex(peer), 0) + 1)  # the clock may have been set back
     expires = now + options.days * DAY_MS
     document = signed(Token(1, book.manifest.run_id, bytes.fromhex(peer), name, now, expires), book.identity)
     link = link_to(book.manifest, _peers(options, book.manifest), document)
@@ -89,6 +93,7 @@ def _revoke(options: argparse.Namespace) -> None:
     if len(found) != 1:
         raise AccessError(notice("access.name_of_several" if found else "access.nobody", name=named))
     [(peer, name)] = found.items()
+    now = max(now, *(grant.issued for grant in book.grants.grants if grant.peer == peer), 0)  # likewise
     kept = tuple(
         one for one in book.revoked.revoked if now - one.at < LONGEST_DAYS * DAY_MS
     )  # the others' tokens ended

@@ -169,14 +169,16 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         data: bytes | bytearray | None,
         qos: int | None = None,
     ) -> None:
-        before = self._retained_messages.pop(topic_name or "", None)
-        self._retained_bytes += len(data or b"") - (len(before.data) if before else 0)
-        if topic_name is None or len(data or b"") > limit_of(topic_name):
+        size = len(data or b"")
+        if topic_name is None or size > limit_of(topic_name):
             return
+        before = self._retained_messages.pop(topic_name, None)
+        self._retained_bytes += size - (len(before.data) if before else 0)
         await super().retain_message(source_session, topic_name, data, qos)
-        while self._retained_bytes > RETAINED:
-            oldest = next(iter(self._retained_messages))
-            self._retained_bytes -= len(self._retained_messages.pop(oldest).data)
+        while self._retained_bytes > RETAINED:  # what organisers and boards say stays: anybody can have many keys
+            topics = self._retained_messages
+            oldest = next((topic for topic in topics if "/in/" in topic), next(iter(topics)))
+            self._retained_bytes -= len(topics.pop(oldest).data)
 
 
 class _Bounded(StreamReaderAdapter):  # type: ignore[misc]

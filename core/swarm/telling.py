@@ -322,6 +322,4 @@ class Telling:
                 found.append(notice("telemetry.no_broker", brokers=list(self.manifest.brokers)))
         else:
             self._since = time.monotonic()
-        self._allowed, self._follows = True, False
-        """Whether this PC may use the network, and whether it is connected or tries to be."""
         return found

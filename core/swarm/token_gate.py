@@ -59,6 +59,8 @@ class TokenGate:
         self._document = b""
         self._own: Token | None = None
         self._revoked = RevokedList(1, self._run_id, 0)
+        self._list = b""
+        """The list as it was signed."""
         self._void: dict[bytes, int] = {}
         self._tokens = Newest[bytes, Token](MEMBERS)
         """Those that peers have shown, by their keys."""
@@ -168,7 +170,7 @@ class TokenGate:
         revoked = opened(document, RevokedList, self._run_id, self._organiser)
         if revoked.number <= self._revoked.number:
             return False
-        self._revoked, self._void = revoked, void_before(revoked)
+        self._revoked, self._void, self._list = revoked, void_before(revoked), document
         for peer in [PeerId(peer) for peer in self._void if peer in self._tokens]:
             if not self.admits(peer):
                 del self._tokens[peer]
@@ -193,9 +195,9 @@ class TokenGate:
             if len(document) > MAX_LIST:
                 raise AccessError(notice("access.unreadable", why=f"{len(document)} bytes"))
             if self._apply(document):
+                self._node.admission.changed()  # others learn of it also where this disk is full
                 await asyncio.to_thread(write, self._folder, REVOKED_FILE, document)
                 self._files = [_state(self._folder / name) for name in (TOKEN_FILE, REVOKED_FILE)]
-                self._node.admission.changed()
         except AccessError as error:
             self._node.strike(peer, LIAR_POINTS)
             log.warning("Peer %s gave no list of the revoked of %s: %s", peer.hex()[:8], self._run_id, error)
@@ -205,9 +207,7 @@ class TokenGate:
             self._asked.discard(peer)
 
     async def _answer(self, ask: AskRevoked, _: bytes, __: Context) -> tuple[RevokedFollow, bytes]:
-        if ask.above >= self._revoked.number:
-            return RevokedFollow(), b""
-        return RevokedFollow(), await asyncio.to_thread(read_signed, self._folder, REVOKED_FILE)
+        return RevokedFollow(), self._list if ask.above < self._revoked.number else b""
 
     # what the user is told
 

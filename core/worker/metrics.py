@@ -1,5 +1,6 @@
 """Figures of a backbone peer for Prometheus, at an address of their own."""
 
+import asyncio
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
@@ -10,9 +11,11 @@ from core.contracts.errors import SettingsError
 from core.contracts.notices import notice
 from core.worker.network import Network
 
+COLLECT_S = 10.0
+
 
 class Metrics(Collector):
-    """Use as `with Metrics(...)`. What is read in the server's thread is only counted."""
+    """Use as `with Metrics(...)`, in the network's loop."""
 
     def __init__(self, network: Network, address: str) -> None:
         """
@@ -28,6 +31,7 @@ class Metrics(Collector):
         Raises:
             SettingsError: the address cannot be used.
         """
+        self._loop = asyncio.get_running_loop()
         registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         registry.register(self)
@@ -44,7 +48,14 @@ class Metrics(Collector):
         self._thread.join()
 
     def collect(self) -> Iterator[Metric]:
-        """All figures, as of now."""
+        """All figures, as of now. Called in the server's thread, and made in the loop to which they belong."""
+
+        async def figures() -> list[Metric]:
+            return [*self._figures()]
+
+        yield from asyncio.run_coroutine_threadsafe(figures(), self._loop).result(COLLECT_S)
+
+    def _figures(self) -> Iterator[Metric]:
         network, community = self._network, self._network.community
         yield _gauge("hearth_connections", "Connected peers.", len(network.node.pool.links))
         dht = network.dht.stats(None)

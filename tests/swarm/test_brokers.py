@@ -10,12 +10,13 @@ from typing import Any
 import aiomqtt
 import pytest
 
-from core.community import payloads
+from core.community import broker, payloads
 from core.community.broker import MESSAGES, OF_A_HOST
 from core.community.mosquitto import Mosquitto
 from core.community.telemetry import Heard, Joined, Telemetry
 from core.contracts.errors import CreditError
 from core.contracts.telemetry import (
+    CREDIT,
     MAX_PACKET,
     PRESENCE,
     PROGRESS,
@@ -203,6 +204,22 @@ async def test_the_embedded_broker_takes_no_flood(tmp_path: Path) -> None:
         assert await over.read() == b"", "one too many from one address is closed"
         for _, each in (*connections, (over, writer)):
             each.close()
+
+
+async def test_strangers_push_nothing_out_that_the_organiser_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker, "RETAINED", 150_000)
+    world, said = World("embedded", tmp_path), topic_notice(RUN)
+    async with world.server.running() as server, server.client(world.organiser) as organiser:
+        await organiser.publish(said, b"hello", qos=1, retain=True)
+        for stranger in (world.one, world.other):
+            async with server.client(stranger) as client:
+                for leaf in (PROGRESS, *CREDIT):
+                    await client.publish(world.topic(stranger, leaf), bytes(100_000), qos=1, retain=True)
+        async with server.client(Identity.generate()) as newcomer:
+            await newcomer.subscribe(f"hearth/1/{RUN}/out/#", qos=1)
+            assert await received(newcomer, said) == [said]
 
 
 @pytest.mark.parametrize("kind", KINDS)

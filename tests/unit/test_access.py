@@ -4,6 +4,8 @@ import contextlib
 import io
 import json
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import msgspec
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 
 from core.access import LIST, TOKEN, check_holder, opened, signed, void_before, with_revoked
 from core.cli import main
+from core.commands import access as commands
 from core.contracts import manifest
 from core.contracts.access import MAX_LIST, MAX_TOKEN, MOST_REVOKED, Revoked, RevokedList, Token
 from core.contracts.errors import AccessError, DataFolderError, HearthError, ManifestError, RunError, SettingsError
@@ -173,6 +176,31 @@ def test_an_organiser_grants_renews_and_revokes(tmp_path: Path) -> None:
     kept = opened((here / "runs" / link.run_id / REVOKED_FILE).read_bytes(), RevokedList, link.run_id, link.organiser)
     assert (after.name, kept.number) == ("Ann", 1) and token.issued <= kept.revoked[0].at < after.issued
     assert rows(here, run) == [("Bob", "valid"), ("Ann", "valid")]
+
+
+def test_of_commands_at_once_none_loses_what_another_one_wrote(tmp_path: Path) -> None:
+    run, here = str(organise(tmp_path)), tmp_path / "organiser"
+    people = [peer_text(Identity.generate().peer) for _ in range(3)]
+    for number, peer in enumerate(people):
+        assert hearth(here, "access", "grant", run, peer, "--name", f"person {number}").returncode == 0
+    command = [sys.executable, "-m", "core", "access", "revoke", run]
+    started = [subprocess.Popen([*command, peer, "--data-dir", str(here)]) for peer in people]
+    assert [one.wait(240) for one in started] == [0, 0, 0]
+    assert {state for _, state in rows(here, run)} == {"revoked"}
+
+
+def test_a_clock_that_was_set_back_revokes_and_grants_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, here, bob = str(organise(tmp_path)), tmp_path / "organiser", peer_text(BOB.peer)
+    now = int(time.time() * 1000)
+    monkeypatch.setattr(commands, "_now", lambda: now)
+    assert hearth(here, "access", "grant", run, bob, "--name", "Bob").returncode == 0
+    monkeypatch.setattr(commands, "_now", lambda: now - 3_600_000)
+    assert hearth(here, "access", "revoke", run, "Bob").returncode == 0
+    assert rows(here, run) == [("Bob", "revoked")]
+    assert hearth(here, "access", "grant", run, bob).returncode == 0
+    assert rows(here, run) == [("Bob", "valid")]
 
 
 def test_what_an_organiser_cannot_do_is_said(tmp_path: Path) -> None:

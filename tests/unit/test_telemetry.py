@@ -251,6 +251,7 @@ async def test_who_may_not_use_the_network_lets_brokers_go_until_it_may(tmp_path
         telemetry = here._telemetry
         async with here:
             await until(lambda: telemetry.status()[0].connected, "a connection")
+            assert here.notes == []  # the status is asked for each second
             here.allow(False)
             await until(lambda: not telemetry.status() and not server.connected, "its end")
             here.allow(True)
