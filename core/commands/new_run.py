@@ -67,10 +67,10 @@ def new(options: argparse.Namespace) -> None:
     print(cut.about)
     _show(manifest, proposed, cut, volunteers)
     if not licence:
-        print(f"Nobody has said under which licence the data are: name it in {out}, under [licence], before you sign.")
+        print(f"The licences of data and model are not known: name both in {out}, under [licence], before you sign.")
     print(f"Wrote {out}, and {counted(cut.shards, 'shard')} into {data_folder(options.data_dir) / OWN}.")
     signed, where = out.with_suffix(".signed.json"), f" --data-dir {options.data_dir}" if options.data_dir else ""
-    print("Sign it, train it, and in another terminal print the link for volunteers:")
+    print("Sign it and train it; then, in another terminal, publish it, which prints the link for volunteers:")
     print(f"    hearth run sign {out}{where}")
     print(f"    hearth worker --run {signed} --listen 0.0.0.0:4401{where}")
     print(f"    hearth run publish {signed}{where}")

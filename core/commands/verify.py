@@ -4,7 +4,6 @@ import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -20,7 +19,7 @@ from core.logs import printable
 from core.regular_files import read_regular
 from core.store.data_folder import data_path
 
-MOST = 1 << 28
+MOST = 1 << 26
 """Bytes of a file."""
 
 
@@ -28,26 +27,30 @@ def verify(options: argparse.Namespace) -> None:
     """Raises:
     CreditError: why it is not to be believed.
     """
-    fields, document = _read(options.file)
+    document = _read(options.file)
     try:
-        if "totals" in fields:
-            _verify_totals(msgspec.convert(fields, SignedTotals))
+        if msgspec.json.decode(document, type=_Either).totals is not None:
+            _verify_totals(msgspec.json.decode(document, type=SignedTotals))
         else:
             _verify_certificate(msgspec.json.decode(document, type=Certificate), data_path(options.data_dir))
-    except UNREADABLE as error:
+    except (*UNREADABLE, OverflowError, OSError) as error:  # also of a time that is none
         raise CreditError(notice("credit.unreadable")) from error
 
 
-def _read(path: Path) -> tuple[dict[str, Any], bytes]:
+class _Either(msgspec.Struct):
+    """By which the two are told apart; whatever else there may be is passed over."""
+
+    totals: msgspec.Raw | None = None
+
+
+def _read(path: Path) -> bytes:
     try:
         document = read_regular(path, MOST)
         if is_picture(document):
             document = certificate_in(document, MOST) or b""
-        return msgspec.json.decode(document, type=dict[str, Any]), document
+        return document
     except OSError as error:
         raise CreditError(notice("credit.file_unreadable", path=str(path), why=str(error.strerror))) from error
-    except UNREADABLE as error:
-        raise CreditError(notice("credit.unreadable")) from error
 
 
 def _verify_totals(signed: SignedTotals) -> None:

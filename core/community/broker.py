@@ -31,6 +31,8 @@ CONNECTIONS, OF_A_HOST = 4096, 256
 """At once, of all and from one address; further ones are closed."""
 MESSAGES = 60
 """That a peer publishes in a minute; further ones are dropped. Five runs at the greatest rate that boards take."""
+FILTERS = 64
+"""That a session subscribes to: two for each run, of as many as a PC may have."""
 RETAINED = 64 << 20
 """Bytes of all that is retained; beyond that the oldest goes. A peer tells it again when it connects."""
 for _name in ("amqtt", "transitions"):
@@ -60,6 +62,8 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         self._hosts = Counter[str]()
         self._minute, self._published = 0, Counter[str]()
         """How much each peer has published in this minute."""
+        self._filters = Counter[str]()
+        """What each session has subscribed to."""
 
     async def __aenter__(self) -> "EmbeddedBroker":
         """Listen.
@@ -123,6 +127,7 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         try:
             await super()._handle_client_session(reader, writer, client_session, *arguments)
         finally:
+            self._filters.pop(client_session.client_id or "", None)
             kept, _ = self._sessions.get(client_session.client_id or "", (None, None))
             if kept is client_session:
                 await self._cleanup_session(client_session.client_id or "")
@@ -149,6 +154,9 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
 
     async def _topic_filtering(self, session: Session, topic: str, action: Action) -> bool:
         user = session.username or ""
+        if action == Action.SUBSCRIBE:
+            self._filters[session.client_id or ""] += 1
+            return self._filters[session.client_id or ""] <= FILTERS and may_read(user, topic, self._runs)
         if action != Action.PUBLISH:
             return may_read(user, topic, self._runs)
         if (minute := int(time.monotonic() // 60)) != self._minute:
@@ -175,7 +183,9 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         before = self._retained_messages.pop(topic_name, None)
         self._retained_bytes += size - (len(before.data) if before else 0)
         await super().retain_message(source_session, topic_name, data, qos)
-        while self._retained_bytes > RETAINED:  # what organisers and boards say stays: anybody can have many keys
+        while (
+            self._retained_bytes > RETAINED and self._retained_messages
+        ):  # what organisers and boards say stays: anybody can have many keys
             topics = self._retained_messages
             oldest = next((topic for topic in topics if "/in/" in topic), next(iter(topics)))
             self._retained_bytes -= len(topics.pop(oldest).data)

@@ -59,7 +59,7 @@ def opened(topic: str, payload: bytes, runs: Mapping[str, Rights]) -> Body | tup
         CreditError: it is too large, unreadable, not that topic's, or not signed by whom it says.
     """
     levels = topic.split("/")
-    if len(payload) > limit_of(topic) or tuple(levels[:2]) != TOP or levels[2] not in runs:
+    if len(payload) > limit_of(topic) or len(levels) < 5 or tuple(levels[:2]) != TOP or levels[2] not in runs:
         raise CreditError(notice("telemetry.foreign"))
     run, *rest = levels[2:]
     if rest[-1] in CREDIT:

@@ -212,6 +212,9 @@ class _Connection:
                 self._failed(error)
             except (OSError, ValueError) as error:  # a certificate that cannot be read
                 self.trouble = str(error)
+            except Exception as error:  # whatever a broker does to the library, it is tried again
+                log.exception("What the broker %s said could not be used", self.broker)
+                self.trouble = str(error)[:200]
             finally:
                 self.connected = False
             with contextlib.suppress(TimeoutError):

@@ -13,6 +13,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from core.contracts.model import LINE
+
 FORWARD, BACKWARD = 1, 3
 """Work of a row."""
 TOTALS_FILE, PAGE_FILE = "totals.json", "index.html"
@@ -35,7 +37,7 @@ WeekNumber = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 """Of the week that begins on a Monday (UTC); the one of 1 January 1970 is 0."""
 DayNumber = Annotated[int, msgspec.Meta(ge=0, le=7_000_000)]
 """Days since 1 January 1970 (UTC)."""
-Shown = Annotated[str, msgspec.Meta(max_length=NAMES)]
+Shown = Annotated[str, msgspec.Meta(pattern=LINE, max_length=NAMES)]
 Path = Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
 PeerName = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}\\Z")]
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
-LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*\Z"
+LINE = r"^[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*\Z"
 """A text that stays in its line and writes from the left to the right, whoever wrote it and wherever it is shown."""
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 

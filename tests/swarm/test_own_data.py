@@ -29,7 +29,7 @@ def test_a_folder_becomes_a_run_that_two_train(folder: Path, tmp_path: Path) -> 
     made = hearth(one, "run", "new", str(folder), "--volunteers", "2", "--out", str(out), "--yes")
     assert made.returncode == 0, made.stderr
     assert "100 documents of 100 files" in made.stdout and "Proposed for 2 volunteers" in made.stdout
-    assert "Nobody has said under which licence" in made.stdout
+    assert "The licences of data and model are not known" in made.stdout
     manifest = manifests.load(str(out))
     assert manifest.licence and manifest.licence.data == "unknown"
     assert (manifest.run, manifest.title, manifest.strategy) == ("my-tales", "My tales", "diloco")

@@ -19,9 +19,11 @@ from core.community.rules import PARTS, Record, quarter, shares
 from core.contracts.credit import (
     DAY_S,
     MOST,
+    BoardTotals,
     Bundle,
     Certificate,
     Entry,
+    Named,
     Sheet,
     SignedBundle,
     SignedSheet,
@@ -228,6 +230,21 @@ def test_a_certificate_commands_no_terminal(tmp_path: Path, capsys: pytest.Captu
     path.write_bytes(msgspec.json.encode(Certificate("hearth certificate 1", host.peer.hex(), {}, [shown])))
     assert cli.main(["credit", "verify", str(path), "--data-dir", str(tmp_path)]) == 0
     assert "owned" in (told := capsys.readouterr().out) and "\x1b" not in told
+
+
+def test_sums_of_no_time_are_refused(tmp_path: Path) -> None:
+    board, path = Identity.generate(), tmp_path / "totals.json"
+    for moment in (1e300, -1e18):
+        told = BoardTotals("hearth board 1", board.peer.hex(), moment, {}, [], [], {}, 0, [])
+        path.write_bytes(msgspec.json.encode(signing.sign_totals(board, told)))
+        assert cli.main(["credit", "verify", str(path), "--data-dir", str(tmp_path)]) == CreditError.exit_code
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred", "a\nb", "\u202eevil", "x\u200f"])
+def test_a_name_writes_where_it_stands_and_nothing_else(name: str) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"name": name, "team": ""}, Named)
+    assert msgspec.convert({"name": "Zoë 🔥", "team": ""}, Named).name == "Zoë 🔥"
 
 
 def test_nothing_is_kept_of_keys_that_did_no_work(pair: Pair) -> None:
