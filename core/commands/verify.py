@@ -29,7 +29,7 @@ def verify(options: argparse.Namespace) -> None:
     """
     document = _read(options.file)
     try:
-        if msgspec.json.decode(document, type=_Either).totals is not None:
+        if bytes(msgspec.json.decode(document, type=_Either).totals):
             _verify_totals(msgspec.json.decode(document, type=SignedTotals))
         else:
             _verify_certificate(msgspec.json.decode(document, type=Certificate), data_path(options.data_dir))
@@ -40,7 +40,7 @@ def verify(options: argparse.Namespace) -> None:
 class _Either(msgspec.Struct):
     """By which the two are told apart; whatever else there may be is passed over."""
 
-    totals: msgspec.Raw | None = None
+    totals: msgspec.Raw = msgspec.Raw()
 
 
 def _read(path: Path) -> bytes:
