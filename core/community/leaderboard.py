@@ -1,6 +1,6 @@
 """Who was credited with most, of those that wish to be shown: without a name a peer is counted and not listed."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from core.contracts.credit import BoardTotals, Leaderboard, Line, Named, Ranked, Ranking
@@ -26,10 +26,10 @@ def leaderboard(totals: BoardTotals, me: str, today: int) -> Leaderboard:
 
 
 def _ranking(lines: Iterable[Line], names: Mapping[str, Named], me: str) -> Ranking:
-    verified = Counter[str]()
+    verified = defaultdict[str, float](float)
     for line in lines:
         if line.verified:
-            verified[line.peer] += line.verified  # type: ignore[assignment]  # FLOPs are floats
+            verified[line.peer] += line.verified
     best: list[Ranked] = []
     for place, (peer, amount) in enumerate(sorted(verified.items(), key=lambda one: (-one[1], one[0])), 1):
         named = names.get(peer, NOBODY)

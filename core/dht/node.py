@@ -149,18 +149,9 @@ class DHTNode(Server):  # type: ignore[misc]
             [(k, s, value) for k, values in entries.items() for s, value in values.items()], expires_s
         )
 
-    async def remove(self, entries: Mapping[str, Iterable[str]], *, leaving: bool = False) -> int:
-        """Publish tombstones for one's own {key: subkeys}, which live as long as what they bury.
-
-        Args:
-            entries: what is removed.
-            leaving: no peer is searched or dialled for it, those connected are told.
-        """
-        names = [(key, subkey) for key, subkeys in entries.items() for subkey in subkeys]
-        now = self.clock.now()
-        ends = [self._own[name][0].expires for name in names if name in self._own]
-        life = min(MAX_LIFE_S, max([TOMBSTONE_S, *(end - now for end in ends)]))
-        return await self._publish([(key, subkey, None) for key, subkey in names], life, leaving)
+    async def remove(self, entries: Mapping[str, Iterable[str]]) -> int:
+        """Publish tombstones for one's own {key: subkeys}, which live as long as what they bury."""
+        return await self._bury([(key, subkey) for key, subkeys in entries.items() for subkey in subkeys])
 
     async def leave(self, prefix: str) -> None:
         """Remove all that this peer has published under keys that begin so; those connected are told, nobody else.
@@ -168,11 +159,15 @@ class DHTNode(Server):  # type: ignore[misc]
         Args:
             prefix: of the keys.
         """
-        now, gone = self.clock.now(), dict[str, list[str]]()
-        for (key, subkey), (record, _) in self._own.items():
-            if key.startswith(prefix) and record.expires > now:  # a tombstone may not have been heard yet
-                gone.setdefault(key, []).append(subkey)
-        await self.remove(gone, leaving=True)
+        now = self.clock.now()  # a tombstone may not have been heard yet: it is told once more
+        own = [name for name, (record, _) in self._own.items() if name[0].startswith(prefix) and record.expires > now]
+        await self._bury(own, leaving=True)
+
+    async def _bury(self, names: list[tuple[str, str]], leaving: bool = False) -> int:
+        now = self.clock.now()
+        ends = [self._own[name][0].expires for name in names if name in self._own]
+        life = min(MAX_LIFE_S, max([TOMBSTONE_S, *(end - now for end in ends)]))
+        return await self._publish([(key, subkey, None) for key, subkey in names], life, leaving)
 
     async def _publish(
         self, values: list[tuple[str, str, bytes | None]], expires_s: float, leaving: bool = False

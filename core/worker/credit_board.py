@@ -42,18 +42,20 @@ class CreditBoard:
         """Ask nobody any more."""
         await self._looking.close()
 
-    async def known(self, manifests: Sequence[Manifest], ask: bool) -> SignedTotals:
-        """The sums of a board that trusts nobody beside this PC and those that the manifests name.
+    async def totals(
+        self, manifests: Sequence[Manifest], trust: Sequence[str] = (), *, ask: bool = True
+    ) -> SignedTotals:
+        """See `CreditPlace.totals`.
 
         Args:
             manifests: the runs.
+            trust: peers that are believed beside this one and those that the manifests name.
             ask: whether peers are asked for what is not known yet.
         """
-        return await self._totals(manifests, (), await self._collect(manifests) if ask else ())
-
-    async def totals(self, manifests: Sequence[Manifest], trust: Sequence[str]) -> SignedTotals:
-        """See `CreditPlace.totals`."""
-        return await self._totals(manifests, trust, await self._collect(manifests))
+        refused = await self._collect(manifests) if ask else []
+        named = [PeerId(parse_address(one).peer) for run in manifests for one in run.bootstrap]
+        believed = {*trust, *map(peer_text, named), *(run.organiser for run in manifests if run.organiser)}
+        return await board.totals(self._book, self._identity, manifests, sorted(believed), refused)
 
     async def board(self, manifests: Sequence[Manifest], asked: BoardParams) -> Published:
         """See `CreditPlace.board`."""
@@ -65,7 +67,7 @@ class CreditBoard:
         if time.monotonic() - self._looked_at > LOOK_S:
             self._looked_at = time.monotonic()
             self._looking.start(logged(self._look(manifests), "leaderboard"), "leaderboard")
-        totals = await self._totals(manifests)
+        totals = await self.totals(manifests, ask=False)
         return leaderboard(totals.totals, peer_text(self._identity.peer), self._book.today)
 
     async def certificate(self, manifests: Sequence[Manifest], path: Path) -> None:
@@ -81,10 +83,3 @@ class CreditBoard:
         for run in manifests:
             refused += await self._swarms[run.run_id].collect(await self._book.known_weeks(run.run_id), most)
         return refused
-
-    async def _totals(
-        self, manifests: Sequence[Manifest], trusted: Sequence[str] = (), refused: Sequence[str] = ()
-    ) -> SignedTotals:
-        named = [PeerId(parse_address(one).peer) for run in manifests for one in run.bootstrap]
-        believed = {*trusted, *map(peer_text, named), *(run.organiser for run in manifests if run.organiser)}
-        return await board.totals(self._book, self._identity, manifests, sorted(believed), refused)

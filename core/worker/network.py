@@ -120,7 +120,7 @@ class Network:
         self._names: dict[str, str] = {}
         """Run ids by the runs' names, for people who look into the DHT."""
         made = folder, self.node, self.identity, self._book, named, options.backbone
-        self.community = Community(*made, self.credit.known)
+        self.community = Community(*made, lambda runs, ask: self.credit.totals(runs, ask=ask))
         self._stack = contextlib.AsyncExitStack()
         self._tending = Recurring("network", self._tend, lambda: TEND_S if self.dht.contacts() else JOIN_S)
         self._looking = Recurring("lan", self._look_on_lan, lambda: LAN_S)

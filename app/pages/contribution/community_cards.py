@@ -105,7 +105,7 @@ class BadgesCard(Card):
     def show_credit(self, credit: Credit) -> None:
         """Show what others have verified."""
         days, flops = ladders(credit)
-        self.days.show_ladder(days, lambda amount: number(amount))
+        self.days.show_ladder(days, number)
         self.flops.show_ladder(flops, lambda amount: operations(amount, _figure))
 
 

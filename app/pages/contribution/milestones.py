@@ -1,6 +1,6 @@
 """Badges: what others have verified of this PC's work, by days and by operations. Being online earns none."""
 
-from collections import Counter
+from collections import defaultdict
 from typing import NamedTuple
 
 from core.contracts.credit import Credit
@@ -33,10 +33,10 @@ class Ladder(NamedTuple):
 
 def ladders(credit: Credit) -> tuple[Ladder, Ladder]:
     """By days on which work of this PC was verified, and by the operations of all of that work."""
-    verified = Counter[int]()
+    verified = defaultdict[int, float](float)
     for one in credit.exchanged:
         if one.given and one.verified:
-            verified[one.day] += one.verified  # type: ignore[assignment]  # FLOPs are floats
+            verified[one.day] += one.verified
     days, flops = list[tuple[int, float]](), list[tuple[int, float]]()
     whole = 0.0
     for number, day in enumerate(sorted(verified), 1):
