@@ -2450,10 +2450,6 @@
       <translation>Aus der Datei eines Manifests …</translation>
     </message>
     <message>
-      <source>Manifests (*.json)</source>
-      <translation>Manifeste (*.json)</translation>
-    </message>
-    <message>
       <source>Start Hearth when I log in</source>
       <translation>Hearth starten, wenn ich mich anmelde</translation>
     </message>
@@ -3113,8 +3109,8 @@
       <translation>Lauf</translation>
     </message>
     <message>
-      <source>The network that this PC helps to train. Three come with Hearth: two read handwritten digits, one of them without experts; one learns to continue text from the Python manual. An organiser's manifest (a .json file) brings others. Applies after a restart.</source>
-      <translation>Das Netz, das dieser PC trainieren hilft. Drei kommen mit Hearth: Zwei lesen handgeschriebene Ziffern, eines davon ohne Experten; eines lernt, Text aus dem Python-Handbuch fortzusetzen. Das Manifest eines Veranstalters (eine .json-Datei) bringt andere. Gilt nach einem Neustart.</translation>
+      <source>The network that this PC helps to train. Three come with Hearth: two read handwritten digits, one of them without experts; one learns to continue text from the Python manual. An organiser's manifest (a .toml or .json file) brings others. Applies after a restart.</source>
+      <translation>Das Netz, das dieser PC trainieren hilft. Drei kommen mit Hearth: Zwei lesen handgeschriebene Ziffern, eines davon ohne Experten; eines lernt, Text aus dem Python-Handbuch fortzusetzen. Das Manifest eines Veranstalters (eine .toml- oder .json-Datei) bringt andere. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Profile</source>

@@ -193,7 +193,7 @@ class RunControl(Control):
             self.chosen.emit(run)
 
     def _ask_for_file(self) -> None:
-        dialog = QFileDialog(self, tr("The organiser's manifest"), "", tr("Manifests (*.json)"))
+        dialog = QFileDialog(self, tr("The organiser's manifest"), "", tr("Manifests (*.toml *.json)"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(self.chosen.emit)
