@@ -1,15 +1,18 @@
 """What holds for all tests together: whatever they start has ended when they have."""
 
+import contextlib
 import gc
 import itertools
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from tests.virtual_screen import desktop
 from tests.workers import PATIENCE_S
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -20,6 +23,28 @@ MARK = "HEARTH_TESTS"
 """In the environment of every process that this one starts, and of whatever those start in turn."""
 SHORT = 2
 """Files of short tests after each file of long ones."""
+
+
+screens = contextlib.ExitStack()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give each of the processes that share the tests a screen of its own: on a common one they move each other's
+    pointer, and cover each other's windows."""
+    if os.environ.get("DISPLAY"):
+        node.workerinput["screen"] = screens.enter_context(desktop())["DISPLAY"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take the screen that was made for this process."""
+    if screen := getattr(config, "workerinput", {}).get("screen"):
+        os.environ["DISPLAY"] = screen
+
+
+def pytest_unconfigure() -> None:
+    """End the screens."""
+    screens.close()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

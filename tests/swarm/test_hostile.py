@@ -150,7 +150,10 @@ async def test_a_list_of_ten_thousand_nodes_is_not_read(
     def dht() -> DhtStatus:
         return victim.ask("dht_stats", {}, DhtStatus)
 
-    await until(lambda: asyncio.to_thread(lambda: dht().contacts == 1), "the liar in the table")
+    def known() -> bool:
+        return dht().contacts == 1 or asked > 0  # a search of the victim's own may ask it at once, and drops it then
+
+    await until(lambda: asyncio.to_thread(known), "the liar in the table")
     assert abs(dht().clock_offset_s) <= 60, "its clock moves that of others by no more than a minute"
     await asyncio.to_thread(victim.ask, "dht_get", {"key": "digits.0."}, list[DhtRecord])
     assert asked and dht().contacts == 0
