@@ -114,9 +114,9 @@ class Admission:
         for link in [*self._links()]:
             self._show_soon(link)
 
-    def knows(self, peer: PeerId) -> bool:
-        """Whether a peer may take part in a run that is guarded here."""
-        return any(gate.admits(peer) for gate in self._gates.values())
+    def is_stranger(self, peer: PeerId) -> bool:
+        """Whether runs are guarded here, and the peer may take part in none of them."""
+        return bool(self._gates) and not any(gate.admits(peer) for gate in self._gates.values())
 
     def admits(self, peer: PeerId, run_id: str) -> bool:
         """Whether a peer may take part in a run, as far as that is guarded here."""

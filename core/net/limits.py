@@ -56,9 +56,18 @@ CONNECTIONS = 320
 HANDSHAKES = 64
 """Connections being accepted at once: an answer to a flood of first packets."""
 HANDSHAKES_PER_S = 50.0
-"""New connections from one address, sustained. A household or a test machine shares one address."""
+"""New connections from one network, sustained. A household or a test machine shares one address."""
 HANDSHAKE_BURST = 400.0
-"""New connections from one address at once."""
+"""New connections from one network at once."""
+CROWD = 64
+"""Strangers of one network that are connected at once (see crowds.py): a class of pupils who all begin today."""
+CROWD_HANDSHAKES_PER_S = 5.0
+"""New connections from a network of which so many are connected: its other peers get in, one after the other."""
+CROWD_CALLS_PER_S = 200.0
+"""Calls of all strangers of one network, sustained: some hundredths of a core. A newcomer needs about a hundred in its
+first minute, and is none any more after its first second or two."""
+CROWD_CALL_BURST = 1000.0
+"""Calls of all strangers of one network at once: ten begin together."""
 HANDSHAKE_S = 5.0
 """Time for a handshake: five round trips of the worst link."""
 DIAL_S = 5.0

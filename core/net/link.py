@@ -18,6 +18,7 @@ from core.identity import PeerId
 from core.net import limits
 from core.net.endpoint import BLOCK, Connection, ReceiveStream, SendStream
 from core.net.lanes import Lanes
+from core.net.limits import TokenBucket
 from core.net.shaping import Shaper
 
 log = logging.getLogger(__name__)
@@ -31,12 +32,7 @@ class Violation(Exception):
 
 
 class Refusal(Exception):
-    """A call is declined before its payload is read. `code` is one of messages.REFUSALS."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
+    """A call is declined before its payload is read."""
 
 
 class Owner(Protocol):
@@ -50,7 +46,7 @@ class Owner(Protocol):
     async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
         """Reserve memory for a payload that is still to come; returns what gives it back."""
 
-    def charge(self, peer: PeerId, size: int) -> float:
+    def charge(self, link: "Link", size: int) -> float:
         """Count a frame that was refused. Returns the seconds to wait before the next is read."""
 
     def deliver(self, link: "Link", header: Header, payload: Parts, release: Callable[[], None]) -> float:
@@ -81,7 +77,11 @@ class Link:
         serving: the peer's calls, by id.
         heard: when bytes last came from the peer (time.monotonic).
         used: when a call last began or ended.
+        network: where the peer dialled from, and `crowd` what all strangers from there may call (see crowds.py).
     """
+
+    network: str = ""
+    crowd: TokenBucket | None = None
 
     def __init__(self, connection: Connection, owner: Owner, address: str | None) -> None:
         self.connection = connection
@@ -279,7 +279,7 @@ class Link:
             # It may have sent all of it, and would send its next frame by this stream.
             async for _ in self._chunks(stream, memoryview(data)[begin : begin + size], size):
                 pass
-            await self._pause(self._owner.charge(self.peer, size))
+            await self._pause(self._owner.charge(self, size))
             return rest
         parts: Parts = (data[begin : begin + size],)
         if not here or size > limits.SMALL:

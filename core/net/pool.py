@@ -12,8 +12,9 @@ from core.contracts.notices import notice
 from core.identity import PeerId
 from core.net import limits
 from core.net.addresses import host_of
+from core.net.crowds import Crowds, network_of
 from core.net.endpoint import Connection, Endpoint, Incoming
-from core.net.limits import Backoff, Bans, Newest, Rates
+from core.net.limits import Backoff, Bans, Newest
 from core.net.link import Link, Owner
 
 log = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ class Pool:
         links: the one link in use with each peer.
         kept: peers whose link is never closed for idleness and always asked for signs of life.
         connectors: ways to connect that are tried in turn when dialling fails (hole punching, relaying).
-        knows: whether a peer is one of those with whom this PC works: others make room first where there are too many.
+        is_stranger: whether a peer is none of those with whom this PC works: they make room where there are too many.
         closed_because: why nobody is dialled or let in now; "" usually.
     """
 
@@ -40,7 +41,7 @@ class Pool:
         self.on_connected: list[Callable[[PeerId], None]] = []
         self.on_disconnected: list[Callable[[PeerId], None]] = []
         self.book = Newest[PeerId, PeerAddress](limits.ADDRESS_BOOK)
-        self.knows: Callable[[PeerId], bool] = lambda _: False
+        self.is_stranger: Callable[[PeerId], bool] = lambda _: False
         self.closed_because = ""
         self._me = me
         self._owner = owner
@@ -49,7 +50,7 @@ class Pool:
         self._dials: dict[PeerId, asyncio.Task[None]] = {}
         self._backoffs = Newest[PeerId, Backoff](limits.FAULTY_PEERS)
         self._handshakes = 0
-        self._arrivals = Rates(limits.HANDSHAKES_PER_S, limits.HANDSHAKE_BURST)
+        self._crowds = Crowds()
         self._written = Newest[str, float](limits.ADDRESS_BOOK)
 
     # --- addresses
@@ -166,8 +167,8 @@ class Pool:
 
     async def _shake_hands(self, incoming: Incoming) -> None:
         try:
-            host = host_of(await incoming.address())
-            if not self._arrivals.allows(host.encode(), time.monotonic()):
+            network = network_of(await incoming.address())
+            if not self._crowds.admits(network, len(self._strangers(network))):
                 await incoming.refuse()
                 return
             async with asyncio.timeout(limits.HANDSHAKE_S):
@@ -198,6 +199,10 @@ class Pool:
             connection.close("busy")
             raise PeerUnreachable(notice("peer.no_room"))
         link = Link(connection, self._owner, connection.path().address)
+        self._crowds.join(link)
+        strangers = self._strangers(link.network) if link.network and self.is_stranger(peer) else []
+        if len(strangers) >= limits.CROWD:
+            min(strangers, key=lambda link: link.used).close("room for others")
         if old is not None and self._stays(old, connection):
             self._retire(link)
             self._owner.start(self._doubt(old, link), "which of two connections lives")
@@ -236,13 +241,17 @@ class Pool:
         link.used = time.monotonic()
         self._retired.add(link)
 
+    def _strangers(self, network: str) -> list[Link]:
+        """Of one network, that are connected."""
+        return [link for link in self.links.values() if link.network == network and self.is_stranger(link.peer)]
+
     def _make_room(self) -> bool:
         if len(self.links) < limits.CONNECTIONS:
             return True
         free = [link for link in self.links.values() if not link.busy and link.peer not in self.kept]
         if not free:
             return False
-        min(free, key=lambda link: (self.knows(link.peer), link.used)).close("room for others")
+        min(free, key=lambda link: (not self.is_stranger(link.peer), link.used)).close("room for others")
         return True
 
     def lost(self, link: Link) -> None:

@@ -84,7 +84,7 @@ class RpcNode:
         self.endpoint: Endpoint
         self.pool: Pool
         self._listen = listen
-        self._service = Service(self)
+        self._service = Service(self, lambda peer: self.admission.is_stranger(peer))
         self.metrics: dict[str, Meter] = {}
         """Figures by method, since the start."""
         self._decoders: dict[type, Callable[[bytes], Any]] = {}
@@ -97,7 +97,7 @@ class RpcNode:
     async def __aenter__(self) -> "RpcNode":
         self.endpoint = await Endpoint.bind(self.identity.seed, self._listen)
         self.pool = Pool(self.endpoint, self.peer, self, self.bans)
-        self.pool.connectors, self.pool.knows = self.connectors, self.admission.knows
+        self.pool.connectors, self.pool.is_stranger = self.connectors, self.admission.is_stranger
         self.pool.on_connected = self.on_connected
         self.pool.on_disconnected = self.on_disconnected
         self._group = await asyncio.TaskGroup().__aenter__()
@@ -329,9 +329,9 @@ class RpcNode:
         elif size and (not isinstance(header, Answer) or header.id not in link.waiting):
             raise Refusal("unknown", "nobody waits for this payload")  # its call was cancelled meanwhile
 
-    def charge(self, peer: PeerId, size: int) -> float:
+    def charge(self, link: Link, size: int) -> float:
         """See link.Owner."""
-        return self._service.spend(peer, limits.FRAME_COST, size)
+        return self._service.spend(link, limits.FRAME_COST, size)
 
     async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
         """See link.Owner."""
@@ -359,7 +359,7 @@ class RpcNode:
                 link.cancelled.add(header.id)
         elif isinstance(header, Ping) and link.roomy:
             link.post(Pong())
-        return self._service.spend(link.peer, limits.FRAME_COST, size_of(payload))
+        return self._service.spend(link, limits.FRAME_COST, size_of(payload))
 
     async def open_faster(self, link: Link) -> SendStream:
         """See link.Owner."""

@@ -92,8 +92,14 @@ class _Quota:
 class Service:
     """The methods of a node, and the calls of others to them."""
 
-    def __init__(self, node: Node) -> None:
-        self._node = node
+    def __init__(self, node: Node, is_stranger: Callable[[PeerId], bool]) -> None:
+        """It has no methods yet.
+
+        Args:
+            node: whose methods they are.
+            is_stranger: whether a peer shares a quota with all others like it (see crowds.py).
+        """
+        self._node, self._is_stranger = node, is_stranger
         self._methods: dict[str, Method] = {}
         self._quotas = Newest[PeerId, _Quota](limits.FAULTY_PEERS)
         self._memory = Memory(limits.RECEIVING, limits.RECEIVING_BY_PEER)
@@ -142,13 +148,16 @@ class Service:
         self._node.strike(link.peer, points)
         raise Refusal(code, message)
 
-    def spend(self, peer: PeerId, cost: float, size: int) -> float:
+    def spend(self, link: Link, cost: float, size: int) -> float:
         """Charge a peer for a frame. Returns the seconds to pause before reading more from it."""
-        quota = self._quotas.get(peer)
+        quota = self._quotas.get(link.peer)
         if quota is None:
-            quota = self._quotas[peer] = _Quota()
+            quota = self._quotas[link.peer] = _Quota()
         now = time.monotonic()
-        return max(quota.calls.spend(cost, now), quota.bytes.spend(size, now) if size else 0.0)
+        pause = max(quota.calls.spend(cost, now), quota.bytes.spend(size, now) if size else 0.0)
+        if link.crowd is not None and self._is_stranger(link.peer):
+            pause = max(pause, link.crowd.spend(max(1.0, cost), now))
+        return pause
 
     # --- running
 
@@ -165,9 +174,9 @@ class Service:
         if call.id in link.cancelled:
             link.cancelled.discard(call.id)
             release()
-            return self.spend(link.peer, 1.0, size_of(parts))
+            return self.spend(link, 1.0, size_of(parts))
         request = self._request(link, call, method, parts)
-        pause = self.spend(link.peer, 1.0 if request is None else method.cost(request), size_of(parts))
+        pause = self.spend(link, 1.0 if request is None else method.cost(request), size_of(parts))
         if request is None:
             release()
             return pause

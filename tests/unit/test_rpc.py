@@ -493,7 +493,7 @@ async def test_peers_that_are_worked_with_stay_where_strangers_crowd_in(
     start: Start, alice: RpcNode, bob: RpcNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "CONNECTIONS", 4)
-    alice.pool.knows = lambda peer: peer == bob.peer
+    alice.pool.is_stranger = lambda peer: peer != bob.peer
     await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60)
     for stranger in [await start() for _ in range(7)]:
         alice.learn(stranger.address())
