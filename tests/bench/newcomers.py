@@ -15,7 +15,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +158,7 @@ async def _took(work: Awaitable[Any]) -> float:
 
 
 def _compared(quiet: list[float], loud: list[float]) -> dict[str, dict[str, float]]:
-    figures = {
+    figures: dict[str, Callable[[list[float]], float]] = {
         "median": statistics.median,
         "mean": statistics.mean,
         "p95": lambda taken: statistics.quantiles(taken, n=20)[-1],

@@ -203,6 +203,8 @@ async def test_a_flood_of_dear_questions_leaves_time_for_others(
 ) -> None:
     process = psutil.Process(victim.process.pid)
     question = msgspec.Raw(msgspec.msgpack.encode(FindNode([os.urandom(20) for _ in range(256)], False)))
+    # by a call for which it shows its work: strangers of one network wait for each other
+    await mallory.call(PeerId(where.peer), "dht.store", Store([], False), Stored, deadline_s=60)
     header = [msgspec.msgpack.encode(Call(number, "dht.find_node", 60_000, question)) for number in range(1, 400)]
     flood = b"".join(PREFIX.pack(len(part), 0) + part for part in header)
     async with stranger(where) as (_, stream):
