@@ -1,4 +1,4 @@
-"""The first run: what Hearth does, consent, what to lend, a speed test, the key, starting at login.
+"""The first run: what Hearth does, consent, what to share; and the key and starting at login, while speed is measured.
 
 It fills the main window until it is done. Nothing runs before consent; the worker starts after the step behind it.
 """
@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut
-from PySide6.QtWidgets import QScrollArea, QStackedWidget, QWidget
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut
+from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QStackedWidget, QWidget
 
 from app import theme as look
-from app.first_run.speed import SpeedTest
 from app.first_run.step import Step
-from app.first_run.steps import AtLogin, BackUp, Consent, Lend, Welcome
+from app.first_run.steps import Consent, Lend, Ready, Welcome
 from app.icons import paint_icon, placed, smooth
 from app.language import mark, told, tr
 from app.theme import theme
@@ -25,6 +24,8 @@ from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 
 SIDE, ROW, DOT = 224, 44, 22
+WIDTH = 760
+"""Of the cards."""
 NOTHING_YET = mark("Nothing runs and nothing is sent until you agree.")
 AGREED = mark("You have agreed. You can quit at any time.")
 
@@ -120,8 +121,9 @@ class FirstRun(QWidget):
         self._client = client
         self.has_agreed = False
         self.welcome, self.consent, self.lend = Welcome(), Consent(folder), Lend(folder)
-        self.speed, self.back_up, self.at_login = SpeedTest(client), BackUp(folder), AtLogin(folder)
-        self.steps: list[Step] = [self.welcome, self.consent, self.lend, self.speed, self.back_up, self.at_login]
+        self.ready = Ready(folder, client)
+        self.speed = self.ready.speed
+        self.steps: list[Step] = [self.welcome, self.consent, self.lend, self.ready]
         self._side = _Side([step.title for step in self.steps])
         self.stack = QStackedWidget()
         for step in self.steps:
@@ -137,13 +139,16 @@ class FirstRun(QWidget):
         self._show(0)
 
     def _build(self) -> None:
-        foot = hbox(
+        foot = QWidget()  # its buttons end where the cards do
+        foot.setMaximumWidth(theme().px(WIDTH) + 2 * look.PAGE_MARGIN)
+        hbox(
             self.back,
             STRETCH,
             self.decline,
             self.next,
             spacing=look.S,
             margins=(look.PAGE_MARGIN, look.M, look.PAGE_MARGIN, look.XL),
+            within=foot,
         )
         hbox(self._side, (vbox((self.stack, 1), foot, spacing=0), 1), spacing=0, within=self)
 
@@ -159,7 +164,7 @@ class FirstRun(QWidget):
         self.back.setVisible(at > 0)
         asks = step is self.consent and not self.has_agreed
         self.decline.setVisible(step in (self.welcome, self.consent) and not self.has_agreed)
-        self.next.setText(tr("I agree") if asks else tr("Open Hearth") if step is self.at_login else tr("Next"))
+        self.next.setText(tr("I agree") if asks else tr("Open Hearth") if step is self.ready else tr("Next"))
         self.next.set_icon("check" if asks else "")
         step.heading.setFocus(Qt.FocusReason.OtherFocusReason)
 
@@ -168,8 +173,19 @@ class FirstRun(QWidget):
             self._show(self.stack.currentIndex() - 1)
 
     def _key_on(self) -> None:
-        if self.current is not self.consent or self.has_agreed:  # nobody agrees by a key that means "on"
+        if self.current is not self.consent or self.has_agreed:
             self.go_on()
+        else:  # nobody agrees by a key that means "on"; the next one may be for the button
+            self.next.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter presses the button that has the focus; elsewhere it goes on."""
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or event.isAutoRepeat():
+            super().keyPressEvent(event)
+        elif isinstance(button := QApplication.focusWidget(), QAbstractButton):
+            button.click()
+        else:
+            self._key_on()
 
     def go_on(self) -> None:
         """Do what the step is for, and show the next one if that succeeded."""
@@ -190,7 +206,7 @@ class FirstRun(QWidget):
         self._advance()
 
     def _advance(self) -> None:
-        if self.current is self.at_login:
+        if self.current is self.ready:
             self.finished.emit()
         else:
             self._show(self.stack.currentIndex() + 1)
@@ -225,7 +241,7 @@ class FirstRun(QWidget):
 
 
 def _scrolling(step: Step) -> QScrollArea:
-    step.setMaximumWidth(theme().px(760))
+    step.setMaximumWidth(theme().px(WIDTH))
     canvas = QWidget()
     vbox(step, margins=(look.PAGE_MARGIN, 28, look.PAGE_MARGIN, look.S), within=canvas)
     return scrolling(canvas)

@@ -7,10 +7,9 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 
 from app import theme as look
-from app.first_run.step import Step
 from app.formats import number
 from app.language import at_most, mark, told, tr
-from app.widgets.basics import Bar, Card, Figure, Figures, Label
+from app.widgets.basics import Bar, Card, Figure, Figures, Label, Notice
 from app.widgets.boxes import STRETCH, add, hbox, vbox
 from app.widgets.buttons import Button
 from app.worker.client import WorkerClient
@@ -27,20 +26,21 @@ WAITING = mark("The worker is starting.")
 OFFER = mark("A few seconds of computing, also while you are here. It decides how many experts this PC hosts.")
 
 
-class SpeedTest(Step):
+class SpeedTest(Card):
+    """It begins by itself as soon as it is seen and there is a worker, unless this PC was measured before."""
+
     retry_asked = Signal()
     """The worker could not run; somebody wants to try again."""
 
     def __init__(self, client: WorkerClient) -> None:
-        super().__init__(
-            tr("Speed test"),
-            tr("How fast is this PC?"),
-            tr("You can skip this: it is measured anyway as soon as this PC may compute."),
-        )
+        super().__init__(tr("Speed test"))
+        self.notice = Notice()
         self._client = client
         self._status: Status | None = None
         self._began: float | None = None
         self._before: float | None = None
+        self._offered = False
+        """Whether it has begun by itself; a second time only the user begins it."""
         self.bar = Bar(height=8)
         self.bar.setAccessibleName(tr("Progress of the speed test"))
         self.words = Label(tr(WAITING), "body", "text2", wrap=True)
@@ -61,10 +61,8 @@ class SpeedTest(Step):
         client.status.connect(self._take_status)
 
     def _build(self) -> None:
-        card = Card(tr("Speed test"))
         buttons = hbox(self.start, self.retry, STRETCH)
-        add(card.body, vbox(self._device, self.figures, self.words, self.bar, buttons, spacing=look.M))
-        add(self.body, card, STRETCH)
+        add(self.body, vbox(self.notice, self._device, self.figures, self.words, self.bar, buttons, spacing=look.M))
         self.figures.hide()
         self._device.hide()
         self.retry.hide()
@@ -121,7 +119,11 @@ class SpeedTest(Step):
     def _show_first(self, answer: BenchmarkStatus) -> None:
         self.start.setEnabled(True)
         self._show_figures(answer)
-        self._show_words("" if answer.time is not None else tr(OFFER))
+        if answer.time is None and not self._offered:
+            self._offered = True
+            self.begin()
+        elif not self.is_running:
+            self._show_words("" if answer.time is not None else tr(OFFER))
 
     def _poll(self) -> None:
         self._client.request("benchmark", None, BenchmarkStatus, self._look, self._failed)
@@ -153,7 +155,9 @@ class SpeedTest(Step):
         if seconds > LENT_S:
             self._stop()
             self.start.setEnabled(True)
-            self._show_words(tr("It takes longer than usual. Continue: it is measured as soon as this PC may compute."))
+            self._show_words(
+                tr("It takes longer than usual. You can go on: it is measured as soon as this PC may compute.")
+            )
 
     def _failed(self, error: HearthError) -> None:
         self._stop()

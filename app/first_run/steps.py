@@ -1,17 +1,23 @@
-"""The steps of the first run that need no worker: what Hearth is, consent, what to lend, the key, starting at login."""
+"""The steps of the first run: what Hearth is, consent, what to share, and the key, the start, the speed."""
 
 import dataclasses
 import typing
 from pathlib import Path
 from typing import Any
 
+from PySide6.QtWidgets import QWidget
+
+from app import theme as look
+from app.first_run import estimates
+from app.first_run.speed import SpeedTest
 from app.first_run.step import Step
-from app.formats import percent
+from app.formats import data_size, number, percent
 from app.language import told, tr, tr_setting
 from app.pages.settings.recovery_words import RecoveryWords
 from app.pages.settings.setting_row import Row, login_row, row_of
 from app.widgets.basics import Card, Facts, Label, Pair
-from app.widgets.boxes import STRETCH, add
+from app.widgets.boxes import STRETCH, add, vbox
+from app.worker.client import WorkerClient
 from core import consent
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
@@ -20,6 +26,15 @@ from core.store import settings_file
 
 OFFERED = ("run", "profile", "idle_only")
 """Settings that are asked for; all others have their page."""
+CUSTOM = (
+    "cpu_share_in_use",
+    "cpu_share_idle",
+    "memory_in_use_percent",
+    "memory_idle_percent",
+    "gpu_in_use",
+    "cpu_celsius",
+)
+"""What a profile sets, and Custom opens."""
 
 
 class Welcome(Step):
@@ -49,7 +64,7 @@ class Welcome(Step):
                 ],
             ),
             Label(
-                tr("The next steps take about two minutes. Alt+Right continues, Alt+Left goes back."),
+                tr("Three more steps, about two minutes. Enter continues, Alt+Left goes back."),
                 "cap",
                 "text3",
                 wrap=True,
@@ -59,7 +74,7 @@ class Welcome(Step):
 
 
 class Consent(Step):
-    """What happens with the user's leave, and what never does."""
+    """What happens with the user's leave, what it is likely to take, and what never happens."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
@@ -68,69 +83,53 @@ class Consent(Step):
             tr("Nothing has been started or sent so far. Here is what it means if you agree."),
         )
         self._folder = folder
-        does = Facts(
-            tr("What your PC does"),
-            "ember",
-            [
-                (
-                    "cpu",
-                    tr("Computes, while you are away"),
-                    tr(
-                        "Matrix arithmetic for a neural network. It stops as soon as you are back, unless you choose "
-                        "otherwise in the next step."
-                    ),
-                ),
-                (
-                    "energy",
-                    tr("Uses power"),
-                    tr("Home shows how much, and its cost once you enter your electricity price. You set the limit."),
-                ),
-            ],
-        )
-        leaves = Facts(
-            tr("What leaves your PC"),
-            "peer",
-            [
-                (
-                    "up",
-                    tr("Tensors, encrypted on the way"),
-                    tr("Numbers that result from the computation, to peers of the same run. None on metered networks."),
-                ),
-                (
-                    "globe",
-                    tr("Your address and public key"),
-                    tr("Peers you work with see your internet address and your key. No name is asked for."),
-                ),
-            ],
-        )
-        never = Facts(
-            tr("What never happens"),
-            "ok",
-            [
-                (
-                    "lock",
-                    tr("Your files and keystrokes are not read"),
-                    tr(
-                        "Hearth asks how long ago the last input was, not what it was, and which programs run, to give "
-                        "way to them. That stays on this PC."
-                    ),
-                ),
-                (
-                    "shield",
-                    tr("No code from others is run"),
-                    tr("Peers exchange tensors only. The program is the one you installed."),
-                ),
-            ],
-        )
+        does = Facts(tr("What your PC does"), "ember", self._does())
+        leaves = Facts(tr("What leaves your PC"), "peer", self._leaves())
         self.pair = Pair(does, leaves)
-        add(self.body, self.pair, never)
         stored = Label(
             tr("Settings, logs and what is trained are stored on this PC, in {folder}.", folder=folder),
             "cap",
             "text3",
             wrap=True,
         )
-        add(self.body, stored, STRETCH)
+        add(self.body, self.pair, Facts(tr("What never happens"), "ok", _never()), stored, STRETCH)
+
+    @staticmethod
+    def _does() -> list[tuple[str, str, str]]:
+        likely = estimates.of_settings(dataclasses.asdict(Settings()))
+        computes = tr(
+            "Matrix arithmetic for a neural network. It stops as soon as you are back, unless you choose "
+            "otherwise in the next step."
+        )
+        hosts = tr(
+            "In the first run, up to %Ln expert(s) in about {memory} of memory.",
+            likely.experts,
+            memory=data_size(likely.memory_bytes),
+        )
+        power = tr(
+            "About {watts} W for the processor while it computes, by its number of cores; more with a graphics card. "
+            "You set the limit.",
+            watts=number(likely.watts),
+        )
+        return [
+            ("cpu", tr("Computes, while you are away"), computes),
+            ("experts", tr("Hosts experts"), hosts),
+            ("energy", tr("Uses power"), power),
+        ]
+
+    @staticmethod
+    def _leaves() -> list[tuple[str, str, str]]:
+        likely = estimates.of_settings(dataclasses.asdict(Settings()))
+        tensors = tr(
+            "Numbers that result from the computation, to peers of the same run: at most {size} an hour, and at most a "
+            "quarter of your upload. None on metered networks.",
+            size=data_size(likely.sent_per_hour),
+        )
+        address = tr("Peers you work with see your internet address and your key. No name is asked for.")
+        return [
+            ("up", tr("Tensors, encrypted on the way"), tensors),
+            ("globe", tr("Your address and public key"), address),
+        ]
 
     def agree(self) -> None:
         """Keep the consent; whoever has chosen nothing yet lends only while away, as they were told.
@@ -141,6 +140,21 @@ class Consent(Step):
         if not (self._folder / settings_file.FILE).exists():
             settings_file.save(self._folder, Settings(idle_only=True))
         consent.give(self._folder, "app")
+
+
+def _never() -> list[tuple[str, str, str]]:
+    reads = tr(
+        "Hearth asks how long ago the last input was, not what it was, and which programs run, to give "
+        "way to them. That stays on this PC."
+    )
+    return [
+        ("lock", tr("Your files and keystrokes are not read"), reads),
+        (
+            "shield",
+            tr("No code from others is run"),
+            tr("Peers exchange tensors only. The program is the one you installed."),
+        ),
+    ]
 
 
 class Lend(Step):
@@ -159,15 +173,20 @@ class Lend(Step):
         types = typing.get_type_hints(Settings, include_extras=True)
         fields = {field.name: field for field in dataclasses.fields(Settings)}
         self.limits = Label("", "cap", "text2", wrap=True)
-        for name in OFFERED:
+        self.custom = QWidget()
+        opened = vbox(spacing=look.S, within=self.custom)
+        for name in (*OFFERED, *CUSTOM):
             row = self.rows[name] = row_of(fields[name], types[name])
-            row.divider.hide()
             row.leave_unmarked()
             row.chosen.connect(lambda value, name=name: self._choose(name, value))
+            if name in CUSTOM:
+                opened.addWidget(row)
+                continue
+            row.divider.hide()
             card = Card(tr_setting(fields[name].metadata["group"]))
             card.body.addWidget(row)
             if name == "profile":
-                card.body.addWidget(self.limits)
+                add(card.body, self.limits, self.custom)
             self.body.addWidget(card)
         self.body.addStretch(1)
 
@@ -189,18 +208,29 @@ class Lend(Step):
             except ManifestError as error:
                 self.rows["run"].show_value(self._now("run"), told(error.notice))
                 return
+        if name == "profile":
+            before = self.changes.get("profile", "own")
+            kept = {chosen: kept for chosen, kept in self.changes.items() if chosen in (*OFFERED, *CUSTOM)}
+            if value == "own":  # the numbers stay those of the profile before
+                self.changes = {**kept, **(profile_values(before) if before != "own" else {})}
+            else:
+                self.changes = {chosen: kept[chosen] for chosen in kept if chosen in OFFERED}
         self.changes[name] = value
+        if name in CUSTOM:
+            self.changes["profile"] = "own"
         self._show()
 
     def _now(self, name: str) -> Any:
         return self.changes.get(name, self.values[name])
 
     def _show(self) -> None:
-        for name, row in self.rows.items():
-            row.show_value(self._now(name))
         profile = self._now("profile")
-        brought = self.values if profile == "own" or "profile" not in self.changes else profile_values(profile)
-        self.limits.setText(limits({**self.values, **brought}))
+        brought = {} if profile == "own" or "profile" not in self.changes else profile_values(profile)
+        values = {**self.values, **brought, **self.changes}
+        for name, row in self.rows.items():
+            row.show_value(values[name])
+        self.custom.setVisible(profile == "own")
+        self.limits.setText(limits(values))
 
     def save(self) -> None:
         """Write what was chosen to the file; only while no worker owns it.
@@ -213,36 +243,23 @@ class Lend(Step):
         self.show_values(dataclasses.asdict(settings))
 
 
-class BackUp(Step):
-    """The recovery words."""
+class Ready(Step):
+    """The key, starting at login, and the speed test, which runs meanwhile."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, client: WorkerClient) -> None:
         super().__init__(
-            tr("Back up identity"),
-            tr("Keep your key safe"),
-            tr("You can skip this: the words are in Settings, under Identity, whenever you want them."),
-        )
-        card = Card(tr("Recovery words"))
-        self.words = RecoveryWords(folder)
-        card.body.addWidget(self.words)
-        add(self.body, card, STRETCH)
-
-
-class AtLogin(Step):
-    """The last question, and what happens now."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(
-            tr("Start at login"),
             tr("Ready"),
+            tr("Keep your key, and you are ready"),
             tr("Closing the window leaves Hearth in the tray, where the desktop has one; Quit ends it."),
         )
-        card = Card(tr("When this PC starts"))
-        self.row = login_row(folder)
-        self.row.divider.hide()
-        self.row.leave_unmarked()
-        card.body.addWidget(self.row)
-        add(self.body, card, STRETCH)
+        self.speed = SpeedTest(client)
+        key, start = Card(tr("Recovery words")), Card(tr("When this PC starts"))
+        self.words, self.login = RecoveryWords(folder), login_row(folder)
+        self.login.divider.hide()
+        self.login.leave_unmarked()
+        key.body.addWidget(self.words)
+        start.body.addWidget(self.login)
+        add(self.body, self.speed, key, start, STRETCH)
 
 
 def limits(values: dict[str, Any]) -> str:
@@ -258,4 +275,6 @@ def limits(values: dict[str, Any]) -> str:
     parts = [processor, on, *([tr("no hotter than {heat} °C", heat=heat)] if heat else [])]
     ram = tr("Memory: {here} while you are here, {away} while away.", **memory)
     gpu = tr("GPU: also while you are here.") if values["gpu_in_use"] else tr("GPU: only while you are away.")
-    return f"{', '.join(parts)}. {ram} {gpu}"
+    likely = estimates.of_settings(values)
+    power = tr("About {watts} W for the processor while you are away.", watts=number(likely.watts))
+    return f"{', '.join(parts)}. {ram} {gpu} {power}"

@@ -123,10 +123,9 @@ class Pair(QWidget):
         spacing: int = look.CARD_GAP,
     ) -> None:
         super().__init__()
-        self._early, self._narrow = early, False
+        self._early, self._narrow, self._spacing = early, False, spacing
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(spacing)
         self._row.addWidget(left, stretch[0])
         self._row.addWidget(right, stretch[1])
 
@@ -152,7 +151,9 @@ class Pair(QWidget):
 
     def _place(self) -> None:
         least = self._least()
-        stacked = self._narrow or self.width() < sum(least) + self._row.spacing() * (min(least) > 0)
+        spacing = self._spacing if min(least) else 0  # one that is empty needs no distance
+        self._row.setSpacing(spacing)
+        stacked = self._narrow or self.width() < sum(least) + spacing
         directions = QBoxLayout.Direction
         self._row.setDirection(directions.TopToBottom if stacked else directions.LeftToRight)
 

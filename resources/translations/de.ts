@@ -80,14 +80,6 @@
       <translation>Geschwindigkeitstest</translation>
     </message>
     <message>
-      <source>How fast is this PC?</source>
-      <translation>Wie schnell ist dieser PC?</translation>
-    </message>
-    <message>
-      <source>You can skip this: it is measured anyway as soon as this PC may compute.</source>
-      <translation>Du kannst das überspringen: Gemessen wird ohnehin, sobald dieser PC rechnen darf.</translation>
-    </message>
-    <message>
       <source>Progress of the speed test</source>
       <translation>Fortschritt des Geschwindigkeitstests</translation>
     </message>
@@ -122,10 +114,6 @@
     <message>
       <source>It is measured as soon as this PC may compute. {reason} {until}</source>
       <translation>Gemessen wird, sobald dieser PC rechnen darf. {reason} {until}</translation>
-    </message>
-    <message>
-      <source>It takes longer than usual. Continue: it is measured as soon as this PC may compute.</source>
-      <translation>Es dauert länger als sonst. Du kannst weitermachen: Gemessen wird, sobald dieser PC rechnen darf.</translation>
     </message>
     <message>
       <source>Measure again</source>
@@ -237,24 +225,8 @@
       <translation>All das und viel mehr kannst du jederzeit in den Einstellungen ändern.</translation>
     </message>
     <message>
-      <source>Back up identity</source>
-      <translation>Identität sichern</translation>
-    </message>
-    <message>
-      <source>Keep your key safe</source>
-      <translation>Bewahre deinen Schlüssel gut auf</translation>
-    </message>
-    <message>
-      <source>You can skip this: the words are in Settings, under Identity, whenever you want them.</source>
-      <translation>Du kannst das überspringen: Die Wörter stehen in den Einstellungen unter „Identität“, wann immer du sie brauchst.</translation>
-    </message>
-    <message>
       <source>Recovery words</source>
       <translation>Wiederherstellungswörter</translation>
-    </message>
-    <message>
-      <source>Start at login</source>
-      <translation>Start bei der Anmeldung</translation>
     </message>
     <message>
       <source>Ready</source>
@@ -273,10 +245,6 @@
       <translation>So funktioniert es</translation>
     </message>
     <message>
-      <source>The next steps take about two minutes. Alt+Right continues, Alt+Left goes back.</source>
-      <translation>Die nächsten Schritte dauern etwa zwei Minuten. Alt+Rechts und Alt+Links gehen vor und zurück.</translation>
-    </message>
-    <message>
       <source>Computes, while you are away</source>
       <translation>Rechnet, während du weg bist</translation>
     </message>
@@ -289,16 +257,8 @@
       <translation>Verbraucht Strom</translation>
     </message>
     <message>
-      <source>Home shows how much, and its cost once you enter your electricity price. You set the limit.</source>
-      <translation>Die Startseite zeigt, wie viel, und was es kostet, sobald du deinen Preis angibst. Die Grenze setzt du.</translation>
-    </message>
-    <message>
       <source>Tensors, encrypted on the way</source>
       <translation>Tensoren, unterwegs verschlüsselt</translation>
-    </message>
-    <message>
-      <source>Numbers that result from the computation, to peers of the same run. None on metered networks.</source>
-      <translation>Zahlen, die beim Rechnen entstehen, an Peers desselben Laufs. Keine über getaktete Netzwerke.</translation>
     </message>
     <message>
       <source>Your address and public key</source>
@@ -3096,6 +3056,41 @@
     <message>
       <source>d MMMM</source>
       <translation>d. MMMM</translation>
+    </message>
+    <message numerus="yes">
+      <source>In the first run, up to %Ln expert(s) in about {memory} of memory.</source>
+      <translation>
+        <numerusform>Im ersten Lauf höchstens %Ln Experte in etwa {memory} Arbeitsspeicher.</numerusform>
+        <numerusform>Im ersten Lauf höchstens %Ln Experten in etwa {memory} Arbeitsspeicher.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Hosts experts</source>
+      <translation>Beherbergt Experten</translation>
+    </message>
+    <message>
+      <source>About {watts} W for the processor while it computes, by its number of cores; more with a graphics card. You set the limit.</source>
+      <translation>Etwa {watts} W für den Prozessor, solange er rechnet, nach der Zahl seiner Kerne; mit Grafikkarte mehr. Die Grenze setzt du.</translation>
+    </message>
+    <message>
+      <source>Numbers that result from the computation, to peers of the same run: at most {size} an hour, and at most a quarter of your upload. None on metered networks.</source>
+      <translation>Zahlen, die beim Rechnen entstehen, an Peers desselben Laufs: höchstens {size} in der Stunde und höchstens ein Viertel deines Uploads. Nichts über getaktete Netze.</translation>
+    </message>
+    <message>
+      <source>Three more steps, about two minutes. Enter continues, Alt+Left goes back.</source>
+      <translation>Noch drei Schritte, etwa zwei Minuten. Eingabe geht weiter, Alt+Links geht zurück.</translation>
+    </message>
+    <message>
+      <source>Keep your key, and you are ready</source>
+      <translation>Bewahre deinen Schlüssel auf, dann kann es losgehen</translation>
+    </message>
+    <message>
+      <source>About {watts} W for the processor while you are away.</source>
+      <translation>Etwa {watts} W für den Prozessor, während du weg bist.</translation>
+    </message>
+    <message>
+      <source>It takes longer than usual. You can go on: it is measured as soon as this PC may compute.</source>
+      <translation>Es dauert länger als üblich. Du kannst weitermachen: Gemessen wird, sobald dieser PC rechnen darf.</translation>
     </message>
   </context>
   <context>

@@ -297,6 +297,13 @@
         <numerusform>No rule stops anything; %Ln of {all} are not known.</numerusform>
       </translation>
     </message>
+    <message numerus="yes">
+      <source>In the first run, up to %Ln expert(s) in about {memory} of memory.</source>
+      <translation>
+        <numerusform>In the first run, up to %Ln expert in about {memory} of memory.</numerusform>
+        <numerusform>In the first run, up to %Ln experts in about {memory} of memory.</numerusform>
+      </translation>
+    </message>
   </context>
   <context>
     <name>worker</name>

@@ -66,7 +66,7 @@ from tests.workers import agreed
 SMALL, USUAL = (880, 600), (1280, 800)
 PAGES = ("home", "model", "contribution", "runs", "network", "experts", "settings", "log", "help", "trust")
 SHEETS = ("why", "add run", "join", "invite")
-PLACES = (*PAGES, "text", *SHEETS, *(f"first run {step}" for step in range(1, 7)))
+PLACES = (*PAGES, "text", *SHEETS, *(f"first run {step}" for step in range(1, 5)))
 DEADLINE_S = 180.0
 TEXT = 4.5
 """Least contrast of text and its ground (WCAG 2.2, AA)."""
@@ -365,7 +365,7 @@ def test_no_text_is_clipped(screen: Screen, size: tuple[int, int], place: str) -
 
 def test_all_pages_are_looked_at(app_screen: Screen) -> None:
     assert tuple(page.name for page in app_screen.desktop.window.pages) == PAGES
-    assert len(FirstRun(app_screen.desktop.folder, app_screen.desktop.client).steps) == 6
+    assert len(FirstRun(app_screen.desktop.folder, app_screen.desktop.client).steps) == 4
 
 
 def said(root: QWidget) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ import shiboken6
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QSystemTrayIcon, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop import Desktop
@@ -24,6 +24,7 @@ from app.worker.supervisor import supervise
 from core import consent
 from core.contracts import manifest as manifests
 from core.contracts.notices import plain
+from core.contracts.settings import cores
 from core.contracts.status import BenchmarkStatus, ProcessStatus, SpeedStatus
 from core.identity import Identity
 from tests.desktop.conftest import ToyWorker, make_status
@@ -89,22 +90,48 @@ def test_closing_the_window_before_consent_is_not_now(qtbot: QtBot, desktop: Des
         desktop.window.close()
 
 
-def test_enter_and_the_key_for_on_never_agree(qtbot: QtBot, desktop: Desktop, first: FirstRun, folder: Path) -> None:
+def test_enter_goes_on_but_agrees_only_by_the_button(
+    qtbot: QtBot, desktop: Desktop, first: FirstRun, folder: Path
+) -> None:
     desktop.window.activateWindow()
     qtbot.waitUntil(desktop.window.isActiveWindow)
-    first.go_on()
-    assert first.consent.heading.hasFocus()
-    for widget in (first.consent.heading, first.next):
-        widget.setFocus()
-        key(widget, Qt.Key.Key_Return)
-        key(widget, Qt.Key.Key_Right, alt=True)
-    assert first.current is first.consent and consent.read(folder) is None
-    key(first.next, Qt.Key.Key_Space)
+    key(first.welcome.heading, Qt.Key.Key_Return)
+    assert first.current is first.consent and first.consent.heading.hasFocus()
+    for _ in range(2):
+        key(first.next, Qt.Key.Key_Right, alt=True)
+    assert first.current is first.consent and first.next.hasFocus(), "the key for on agrees to nothing"
+    first.consent.heading.setFocus()
+    key(first.consent.heading, Qt.Key.Key_Return)
+    assert first.next.hasFocus() and consent.read(folder) is None, "it only offers the button"
+    key(first.next, Qt.Key.Key_Return)
     given = consent.read(folder)
     assert given is not None and (given.terms, given.given) == (consent.TERMS, "app")
     assert first.current.title == first.lend.title
     key(first.lend.heading, Qt.Key.Key_Left, alt=True)
     assert first.current is first.consent and first.next.text() == "Next"
+    key(first.consent.heading, Qt.Key.Key_Return)
+    assert first.current.title == first.lend.title
+
+
+def test_consent_says_what_it_will_take_of_this_pc(first: FirstRun) -> None:
+    words = " ".join(label.text() for label in first.consent.findChildren(QLabel))
+    assert "up to 32 experts in about" in words and " of memory." in words
+    assert f"About {round(5 * max(1, cores() // 2))} W" in words and "an hour, and at most a quarter" in words
+
+
+def test_custom_opens_the_numbers_of_a_profile(qtbot: QtBot, first: FirstRun, folder: Path) -> None:
+    first.go_on()
+    first.go_on()
+    lend = first.lend
+    assert not lend.custom.isVisible()
+    lend.rows["profile"].chosen.emit("quiet")
+    lend.rows["profile"].chosen.emit("own")
+    assert lend.custom.isVisible() and "25% of the time" in lend.limits.text(), "the numbers are kept"
+    lend.rows["cpu_share_in_use"].chosen.emit(35)
+    assert "35% of the time" in lend.limits.text()
+    first.go_on()
+    saved = json.loads((folder / "settings.json").read_text())
+    assert (saved["profile"], saved["cpu_share_in_use"], saved["cpu_celsius"]) == ("own", 35, 70)
 
 
 def test_the_whole_way_to_the_pages(
@@ -127,11 +154,8 @@ def test_the_whole_way_to_the_pages(
     saved = json.loads((folder / "settings.json").read_text())
     assert (saved["run"], saved["profile"], saved["cpu_celsius"], saved["idle_only"]) == ("text", "quiet", 70, True)
     qtbot.waitUntil(lambda: desktop.client.is_connected)
-    assert first.current is first.speed
-    key(first.speed.heading, Qt.Key.Key_Right, alt=True)
-    key(first.back_up.heading, Qt.Key.Key_Right, alt=True)
-    assert first.current.title == first.at_login.title
-    login = first.at_login.row.control
+    assert first.current is first.ready and first.next.text() == "Open Hearth"
+    login = first.ready.login.control
     assert isinstance(login, SwitchControl) and not login.switch.isChecked()
     click(login.switch)
     assert (folder / "config" / "autostart" / "hearth.desktop").exists()
@@ -172,7 +196,7 @@ def test_going_back_changes_what_the_worker_does(
     with qtbot.waitSignal(first.restart_worker):
         first.go_on()
     assert toy.settings["run"] == "text"
-    assert first.current is first.speed
+    assert first.current is first.ready
 
 
 def measured(when: float | None) -> BenchmarkStatus:
@@ -188,10 +212,7 @@ def test_the_speed_test_shows_its_progress_and_figures(
     for _ in range(3):
         first.go_on()
     speed = first.speed
-    qtbot.waitUntil(speed.start.isEnabled)
-    assert not speed.bar.isVisible()
-    click(speed.start)
-    assert speed.bar.isVisible()
+    qtbot.waitUntil(speed.bar.isVisible)  # it begins by itself
     qtbot.waitUntil(lambda: ("start_now", {"seconds": 60.0}) in toy.asked)
     toy.tell("status", make_status(cpu=True, processes=[ProcessStatus("compute", 9, 200.0)]))
     qtbot.waitUntil(lambda: "Measuring" in speed.words.text())
@@ -208,14 +229,13 @@ def test_the_end_of_the_speed_test_ends_no_pause(qtbot: QtBot, first: FirstRun, 
     for _ in range(3):
         first.go_on()
     speed = first.speed
-    qtbot.waitUntil(speed.start.isEnabled)
-    click(speed.start)
+    qtbot.waitUntil(lambda: speed.is_running)
     paused = make_status(state="paused", cpu=False)
     toy.tell("status", paused)
     qtbot.waitUntil(lambda: speed._status == paused)
-    first.go_on()
-    qtbot.waitUntil(lambda: not speed.is_running)
     first.go_back()
+    qtbot.waitUntil(lambda: not speed.is_running)
+    first.go_on()
     qtbot.waitUntil(lambda: toy.asked[-1][0] == "benchmark")
     assert ("start_now", {"seconds": 0.001}) not in toy.asked
 
@@ -229,8 +249,8 @@ def test_a_worker_that_cannot_run_is_told_with_a_way_on(qtbot: QtBot, first: Fir
 
 
 def test_the_recovery_words_are_those_of_the_key(qtbot: QtBot, first: FirstRun, folder: Path) -> None:
-    first.stack.setCurrentIndex(4)
-    words = first.back_up.words
+    first.stack.setCurrentIndex(3)
+    words = first.ready.words
     click(words.button)
     qtbot.waitUntil(lambda: len(words.words) == 24)
     assert " ".join(words.words) == Identity.load(folder).words()
@@ -238,7 +258,7 @@ def test_the_recovery_words_are_those_of_the_key(qtbot: QtBot, first: FirstRun, 
     assert QGuiApplication.clipboard().text() == " ".join(words.words)
     first.go_back()
     assert words.words == []  # not left lying about
-    first.stack.setCurrentIndex(4)
+    first.stack.setCurrentIndex(3)
     click(words.button)
     first.go_back()  # before they have come
     qtbot.waitUntil(words.button.isEnabled)
@@ -247,9 +267,9 @@ def test_the_recovery_words_are_those_of_the_key(qtbot: QtBot, first: FirstRun, 
 
 def test_a_damaged_key_is_told(qtbot: QtBot, first: FirstRun, folder: Path) -> None:
     (folder / "identity.key").write_text("no key")
-    first.stack.setCurrentIndex(4)
-    click(first.back_up.words.button)
-    notice = first.back_up.words._notice
+    first.stack.setCurrentIndex(3)
+    click(first.ready.words.button)
+    notice = first.ready.words._notice
     qtbot.waitUntil(lambda: "cannot be used" in notice.accessibleName())
 
 

@@ -58,7 +58,7 @@ def test_from_the_first_run_to_contribution_demo_screensaver_and_quit(app: App, 
     button = plan.at(pause, 0.0, 0.1), plan.at(pause, 1.0, 0.9)
 
     def at_home() -> bool:
-        app.keys("alt+Right")  # speed test, recovery words, start at login; on Home it does nothing
+        app.keys("alt+Right")  # the key, the start and the speed; on Home it does nothing
         return app.pixels("ember_fill", button) > 100
 
     wait_until(at_home, "Home")
