@@ -10,6 +10,7 @@ from torch import Tensor
 
 from core.experts.grid import Uid
 from core.runtime.backend import ExpertBackend
+from core.runtime.gradient_guard import GradientGuard
 from core.runtime.task_pool import Problem, Request, Task, TaskPool, is_finite
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,8 @@ class Admission:
         """Calls that were not served for what they are, by caller ("": this process)."""
         self.clipped: Counter[str] = Counter()
         """Calls whose gradients were scaled down, by caller."""
+        self._all = GradientGuard()
+        """Of all experts here."""
 
     def refuse(self, request: Request, index: int, uid: Uid, problem: Problem) -> None:
         """Note what speaks against a call.
@@ -83,7 +86,9 @@ class Admission:
         if staleness > backend.max_staleness:
             return float(self._accept(task, False, Problem("stale", f"its gradients are {staleness} steps old.")))
         caller = task.request.caller
-        factor = backend.guard.factor(caller, norm, len(task.call.inputs))
+        rows = len(task.call.inputs)
+        self._all.factor(caller, norm, rows)
+        factor = backend.guard.factor(caller, norm, rows, self._all.typical())
         if factor == 0.0:
             problem = Problem("bad_values", f"gradients of norm {norm:.3g} are far beyond all others.")
             return float(self._accept(task, False, problem))

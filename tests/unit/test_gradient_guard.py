@@ -35,3 +35,20 @@ def test_a_crowd_does_not_make_the_trainer_forgotten() -> None:
         guard.factor(f"stranger {number}", 1e-30, 1)
     assert guard.factor("trainer", 1.0, 32) == 1.0 and len(guard._callers) <= CALLERS
     assert guard.factor("late", 1e3, 32) <= CLIP / 100
+
+
+def test_an_expert_that_the_gates_passed_by_takes_usual_gradients_again() -> None:
+    guard, usual = GradientGuard(), 0.2
+    for _ in range(50):
+        assert guard.factor("trainer", 1e-13, 32, usual) == 1.0
+    for caller in ("trainer", "another"):
+        assert guard.factor(caller, 2e-6, 32, usual) == 1.0
+        assert guard.factor(caller, usual, 32, usual) > 0.0
+    assert guard.factor("liar", 1e4 * usual, 32, usual) == 0.0
+
+
+def test_one_who_trains_an_expert_alone_does_not_set_what_is_usual() -> None:
+    of_all = trained()
+    for _ in range(20):
+        of_all.factor("liar", 1e6, 32)
+    assert of_all.typical() == 1.0
