@@ -298,14 +298,14 @@ class Session:
             self._trains and self._kernel_gate.is_open and self._measured.is_set() and not trainer.reached
         ):
             self._through = trainer.step, now
-        self._rates.append((time.monotonic(), trainer.samples, runtime.calls))
-        (start, samples, calls), (end, samples_now, calls_now) = self._rates[0], self._rates[-1]
+        self._rates.append((time.monotonic(), trainer.trained, runtime.calls))
+        (start, trained, calls), (end, trained_now, calls_now) = self._rates[0], self._rates[-1]
         seconds = max(end - start, REPORT_S / 2)
         slowest_step_s, blocked_s = trainer.timing.longest_s()
         return Progress(
             step=trainer.step,
             samples=trainer.samples,
-            samples_per_s=(samples_now - samples) / seconds,
+            samples_per_s=(trained_now - trained) / seconds,  # of this PC: `samples` counts what others trained, too
             calls_per_s=(calls_now - calls) / seconds,
             in_flight=trainer.window.in_flight,
             slowest_step_s=slowest_step_s,

@@ -22,6 +22,7 @@ from core.identity import PeerId, parse_peer
 from core.net.admission import TOKENS
 from core.net.limits import Newest
 from core.net.rpc import Context, RpcNode
+from core.puzzle import SIZE
 from core.store.access_files import REVOKED_FILE, TOKEN_FILE, read_signed, write
 from core.swarm.fetching import LIAR_POINTS
 
@@ -102,13 +103,13 @@ class TokenGate:
 
     def _learn(self, peer: PeerId, document: bytes) -> None:
         """Take note of a token that a peer shows, if it is its own and of use."""
-        if not document:
+        if len(document) <= SIZE:  # nothing, or the work that is shown where the run is still open to all
             return
         try:
             token = opened(document, Token, self._run_id, self._organiser)
             check_holder(token, peer, self._now())
         except AccessError as error:
-            log.info("What peer %s shows does not let it in: %s", peer.hex()[:8], error)
+            log.debug("What peer %s shows does not let it in: %s", peer.hex()[:8], error)
             return
         known = self._tokens.get(peer)
         if known is None or token.issued > known.issued:

@@ -48,6 +48,8 @@ log = logging.getLogger(__name__)
 LATEST_S = 3600.0
 """After which at the latest a run goes on by a newer manifest, though its compute process has not ended by itself; each
 PC chooses a time of its own, so that not all of them are away at once."""
+ACCESS_S = 20.0
+"""The same where the newer one changes who may take part: those who go by the older one do not meet the others."""
 TOLD_S = 86_400.0
 """For so long it is told what has changed."""
 SAVE_S = 1.0
@@ -172,8 +174,9 @@ class Run:
         else:
             self._ledger.end(self.id, _why_ended(decision))
         self._count()
-        if self.swarm.successor and self._renew_at == float("inf"):
-            self._renew_at = time.monotonic() + random.uniform(LATEST_S / 2, LATEST_S)
+        if (newer := self.swarm.successor) and self._renew_at == float("inf"):
+            latest = LATEST_S if newer.access == self.manifest.access else ACCESS_S
+            self._renew_at = time.monotonic() + random.uniform(latest / 2, latest)
         saved, now = self.compute.progress.checkpoint_time, time.monotonic()
         if saved != self._saved_checkpoint and now - self._saved_at > SAVE_S:
             self._saved_checkpoint, self._saved_at = saved, now
