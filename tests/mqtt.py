@@ -52,16 +52,22 @@ class Server:
         """
         self._kind, self._runs, self._folder, self.port = kind, runs, folder, free_port()
         self._tls = tls
+        self.out = set[tuple[bytes, str]]()
+        """Peers and runs that these may not take part in (any more)."""
         self.address = f"{'mqtts' if tls else 'mqtt'}://127.0.0.1:{self.port}"
         self.broker: EmbeddedBroker | Mosquitto | None = None
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator["Server"]:
         listen, names = f"127.0.0.1:{self.port}", frozenset({self.address})
+
+        def admits(peer: bytes, run: str) -> bool:
+            return (peer, run) not in self.out
+
         if self._kind == "embedded":
-            self.broker = EmbeddedBroker(listen, names, self._tls, self._runs)
+            self.broker = EmbeddedBroker(listen, names, self._tls, self._runs, admits)
         else:
-            self.broker = Mosquitto(listen, names, self._folder, self._tls, self._runs)
+            self.broker = Mosquitto(listen, names, self._folder, self._tls, self._runs, admits)
         async with self.broker:
             yield self
 

@@ -13,7 +13,7 @@ from core.community.broker import EmbeddedBroker
 from core.community.mosquitto import Mosquitto
 from core.contracts.errors import SettingsError
 from core.contracts.notices import notice
-from core.contracts.telemetry import Rights, is_broker
+from core.contracts.telemetry import Admits, Rights, is_broker
 from core.control.start import run_worker
 from core.store.data_folder import data_folder
 from core.worker.metrics import Metrics
@@ -24,6 +24,7 @@ if sys.platform != "win32":
     import resource
 
 SOCKET = re.compile(r"(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\]):\d{1,5}")
+Made = Callable[[Mapping[str, Rights], Admits], BrokerPlace]
 MOSQUITTO = "mosquitto"
 """The folder of its files, in the data folder."""
 
@@ -64,8 +65,8 @@ def _allow_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def _broker(options: argparse.Namespace, folder: Path) -> Callable[[Mapping[str, Rights]], BrokerPlace] | None:
-    """The broker that is wanted, of what it is there for.
+def _broker(options: argparse.Namespace, folder: Path) -> Made | None:
+    """The broker that is wanted.
 
     Raises:
         SettingsError: what was given is no address, or does not go together.

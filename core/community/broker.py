@@ -22,13 +22,15 @@ from amqtt.session import Session
 from core.community.signing import signed_by
 from core.contracts.errors import SettingsError
 from core.contracts.notices import notice
-from core.contracts.telemetry import MAX_PACKET, Rights, limit_of, login, may_read, may_write
+from core.contracts.telemetry import MAX_PACKET, Admits, Rights, limit_of, login, may_read, may_write
 
 GREET_S = 10.0
 """For the first packet of a connection."""
 STOP_S = 5.0
 CONNECTIONS, OF_A_HOST = 4096, 256
 """At once, of all and from one address; further ones are closed."""
+LOOK_S = 5.0
+"""Between two looks whether those who are connected may still be; what they say and hear is asked about each time."""
 MESSAGES = 60
 """That a peer publishes in a minute; further ones are dropped. Five runs at the greatest rate that boards take."""
 FILTERS = 64
@@ -43,7 +45,12 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
     """Use as `async with EmbeddedBroker(...)`."""
 
     def __init__(
-        self, listen: str, names: frozenset[str], tls: tuple[str, str] | None, runs: Mapping[str, Rights]
+        self,
+        listen: str,
+        names: frozenset[str],
+        tls: tuple[str, str] | None,
+        runs: Mapping[str, Rights],
+        admits: Admits,
     ) -> None:
         """
         Args:
@@ -51,12 +58,14 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             names: its addresses as in manifests: a password for another broker is none here.
             tls: files of certificate and key, for `mqtts`.
             runs: what it is there for; may change.
+            admits: who may take part in these now.
         """
         listener = ListenerConfig(bind=listen)
         if tls:
             listener.ssl, listener.certfile, listener.keyfile = True, *tls
         super().__init__(BrokerConfig(listeners={"default": listener}, plugins={}))
-        self._listen, self._names, self._runs = listen, names, runs
+        self._listen, self._names, self._runs, self._admits = listen, names, runs, admits
+        self._looking: asyncio.Task[None] | None = None
         self._retained_bytes = 0
         self._writers: set[asyncio.StreamWriter] = set()
         self._hosts = Counter[str]()
@@ -76,9 +85,12 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         except (AMQTTError, BrokerError) as error:
             why = str(error.__cause__ or error)
             raise SettingsError(notice("telemetry.broker_fails", address=self._listen, why=why)) from error
+        self._looking = asyncio.create_task(self._look(), name="broker's sessions")
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        if self._looking is not None:
+            self._looking.cancel()
         for writer in [*self._writers]:  # else the library waits for what they say, at times for ever
             writer.close()
         with contextlib.suppress(TimeoutError):
@@ -89,12 +101,28 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         """The runs have changed: they are looked at each time."""
 
     def enrol(self, peer: bytes, password: str) -> None:
-        """Nothing is to be done: it checks signatures itself."""
+        """Nothing is to be done: it checks signatures itself, and who asked for this has shown its token."""
 
     @property
     def connected(self) -> int:
         """How many peers are."""
         return len(self.sessions)
+
+    def _runs_of(self, user: str) -> dict[str, Rights]:
+        """The runs that a peer may take part in now."""
+        try:
+            peer = bytes.fromhex(user)
+        except ValueError:  # it has not proved it yet, and will not
+            return {}
+        return {run: rights for run, rights in self._runs.items() if self._admits(peer, run)}
+
+    async def _look(self) -> None:
+        """End the sessions of those that may take part in no run any more."""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            for session, handler in [*self._sessions.values()]:
+                if handler.writer is not None and not self._runs_of(session.username or ""):
+                    handler.writer._writer.transport.abort()
 
     # what replaces the library's
 
@@ -146,23 +174,24 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             peer, signature = bytes.fromhex(user), bytes.fromhex(password)
         except ValueError:
             return False
-        if len(peer) != 32 or user != peer.hex() or not session.clean_session:
+        if len(peer) != 32 or user != peer.hex() or not session.clean_session or not self._runs_of(user):
             return False
-        if will and not may_write(user, will, self._runs):
+        if will and not may_write(user, will, self._runs_of(user)):
             return False
         return any(signed_by(peer, login(name), signature) for name in self._names)
 
     async def _topic_filtering(self, session: Session, topic: str, action: Action) -> bool:
         user = session.username or ""
+        runs = self._runs_of(user)
         if action == Action.SUBSCRIBE:
             self._filters[session.client_id or ""] += 1
-            return self._filters[session.client_id or ""] <= FILTERS and may_read(user, topic, self._runs)
+            return self._filters[session.client_id or ""] <= FILTERS and may_read(user, topic, runs)
         if action != Action.PUBLISH:
-            return may_read(user, topic, self._runs)
+            return may_read(user, topic, runs)
         if (minute := int(time.monotonic() // 60)) != self._minute:
             self._minute, self._published = minute, Counter()
         self._published[user] += 1
-        return self._published[user] <= MESSAGES and may_write(user, topic, self._runs)
+        return self._published[user] <= MESSAGES and may_write(user, topic, runs)
 
     async def _publish_retained_messages_for_subscription(
         self, subscription: tuple[str, int], session: Session

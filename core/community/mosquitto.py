@@ -19,12 +19,14 @@ from pathlib import Path
 from core.community.signing import signed_by
 from core.contracts.errors import CreditError, DataFolderError, SettingsError
 from core.contracts.notices import notice
-from core.contracts.telemetry import MAX_PACKET, Rights, acl_file, login
+from core.contracts.telemetry import MAX_PACKET, Admits, Rights, acl_file, login
 
 log = logging.getLogger(__name__)
 
 AGAIN_S = 1.0
 """Until it is started again, and between two times that it reads its files."""
+LOOK_AGAIN_S = 5.0
+"""Between two looks whether all that it knows may still take part."""
 LOOK_S = 0.05
 """Between two looks whether it serves."""
 LOOPBACK = {"0.0.0.0": "127.0.0.1", "[::]": "::1", "": "127.0.0.1"}
@@ -46,6 +48,7 @@ class Mosquitto:
         folder: Path,
         tls: tuple[str, str] | None,
         runs: Mapping[str, Rights],
+        admits: Admits,
     ) -> None:
         """
         Args:
@@ -54,6 +57,7 @@ class Mosquitto:
             folder: for its files.
             tls: files of certificate and key, for `mqtts`.
             runs: what it is there for; `update` is to be called after a change.
+            admits: who may take part in these now.
 
         Raises:
             SettingsError: it is not installed.
@@ -63,8 +67,14 @@ class Mosquitto:
         if program is None or sys.platform == "win32":
             raise SettingsError(notice("telemetry.no_mosquitto"))
         self._program, self._listen, self._names, self._runs = program, listen, names, runs
-        self._folder, self._tls = folder, tls
+        self._folder, self._tls, self._admits = folder, tls, admits
         self._users: dict[str, str] = {}
+        """Hashed passwords of those who have proved their keys."""
+        self._known: dict[str, frozenset[str]] = {}
+        """Those of them that Mosquitto knows, with the runs that each may take part in."""
+        self._runs_then = frozenset[str]()
+        """All that there were then."""
+        self._written = ""
         self._reload = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -141,11 +151,12 @@ class Mosquitto:
         while not await self._serves():  # noqa: ASYNC110 - nothing tells
             await asyncio.sleep(LOOK_S)
         while True:
-            await self._reload.wait()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_AGAIN_S):
+                    await self._reload.wait()
             self._reload.clear()
-            self._write()
-            if sys.platform != "win32":
-                process.send_signal(signal.SIGHUP)
+            if self._write() and sys.platform != "win32":
+                process.send_signal(signal.SIGHUP)  # which also ends the sessions of those that it knows no more
             await asyncio.sleep(AGAIN_S)
 
     async def _serves(self) -> bool:
@@ -163,10 +174,31 @@ class Mosquitto:
             return False
         return True
 
-    def _write(self) -> None:
-        users = "".join(f"{user}:{password}\n" for user, password in self._users.items())
+    def _admitted(self) -> dict[str, frozenset[str]]:
+        """Whom Mosquitto is to know now. Who may take part in other runs than before is left out once: so its session
+        ends, and it comes back with its new rights."""
+        runs = frozenset(self._runs)
+        found = {}
+        for user in self._users:
+            if mine := frozenset(run for run in runs if self._admits(bytes.fromhex(user), run)):
+                found[user] = mine
+        for user in found.keys() & self._known.keys():
+            if found[user] & self._runs_then != self._known[user] & runs:
+                del found[user]
+                self._reload.set()
+        return found
+
+    def _write(self) -> bool:
+        """Write the files; whether they have changed."""
+        known = self._admitted()
+        some = {run: [user for user, mine in known.items() if run in mine] for run in self._runs}
+        members = {run: users for run, users in some.items() if len(users) < len(known)}
+        users = "".join(f"{user}:{self._users[user]}\n" for user in known)
+        rights = acl_file(self._runs, members)
+        if users + rights == self._written:
+            return False
         try:
-            for name, content in (("passwords", users), ("rights", acl_file(self._runs))):
+            for name, content in (("passwords", users), ("rights", rights)):
                 partial = self._folder / f"{name}.partial"
                 partial.touch(0o600)
                 partial.write_text(content)
@@ -175,6 +207,8 @@ class Mosquitto:
             raise DataFolderError(
                 notice("folder.not_made", folder=str(self._folder), why=str(error.strerror))
             ) from error
+        self._written, self._known, self._runs_then = users + rights, known, frozenset(self._runs)
+        return True
 
     def _configuration(self) -> str:
         host, _, port = self._listen.rpartition(":")

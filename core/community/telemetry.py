@@ -46,6 +46,8 @@ ACKNOWLEDGE_S = 10.0
 KEEP_ALIVE_S = 20
 NOT_KNOWN = (134, 135)
 """Answers of a broker that does not take this peer: a wrong password, and no right."""
+NOT_GIVEN = 128
+"""Its answer to a subscription that it does not take."""
 CANCEL_S = 0.2
 END_S = 5.0
 """For a connection to end, which may be just being made."""
@@ -262,7 +264,10 @@ class _Connection:
 
     async def _serve(self, client: aiomqtt.Client) -> None:
         for way in ("out", *(["in"] if self.run.reads else [])):
-            await client.subscribe("/".join((*TOP, self.run.id, way, "#")), qos=1, timeout=ACKNOWLEDGE_S)
+            topics = "/".join((*TOP, self.run.id, way, "#"))
+            (given,) = await client.subscribe(topics, qos=1, timeout=ACKNOWLEDGE_S)
+            if getattr(given, "value", given) == NOT_GIVEN:  # it lets this peer into another run, but not yet into this
+                raise aiomqtt.MqttCodeError(NOT_KNOWN[1], "The broker does not let this peer read")
         self.connected, self.trouble = True, ""
         log.info("Connected to the broker %s for %s.", self.broker, self.run.id)
         work = self._send(client), self._hear(client), self._stop.wait()

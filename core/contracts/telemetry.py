@@ -18,7 +18,7 @@ shown with their credit.
 A peer logs in to a broker by its key, as the user, and the signature of `login` as the password.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -211,6 +211,10 @@ class Rights(NamedTuple):
     """Peers that read what others tell."""
 
 
+Admits = Callable[[bytes, str], bool]
+"""Whether a peer may take part in a run, by its id. Open runs let everybody."""
+
+
 def may_write(user: str, topic: str, runs: Mapping[str, Rights]) -> bool:
     """Whether a peer may publish something.
 
@@ -243,17 +247,29 @@ def may_read(user: str, topics: str, runs: Mapping[str, Rights]) -> bool:
     return False
 
 
-def acl_file(runs: Mapping[str, Rights]) -> str:
-    """The same for Mosquitto, in the form of its `acl_file`."""
+def acl_file(runs: Mapping[str, Rights], members: Mapping[str, Collection[str]]) -> str:
+    """The same for Mosquitto, in the form of its `acl_file`.
+
+    Args:
+        runs: as in `may_write`.
+        members: who may take part in those of the runs in which not all that the broker knows may, by the runs' ids.
+    """
     users: dict[str, list[str]] = {}
     patterns = []
     for run, rights in sorted(runs.items()):
-        patterns += [f"pattern write {topic_in(run, '%u', leaf)}" for leaf in LEAVES]
-        patterns.append(f"pattern read {'/'.join((*TOP, run, 'out', '#'))}")
+        if (only := members.get(run)) is None:
+            patterns += [f"pattern {line}" for line in _of_all(run, "%u")]
+        for user in only or ():
+            users[user] = users.get(user, []) + [f"topic {line}" for line in _of_all(run, user)]
         for user, lines in _of_users(run, rights):
-            users.setdefault(user, []).extend(lines)
+            if only is None or user in only:
+                users.setdefault(user, []).extend(lines)
     of_users = [line for user, lines in sorted(users.items()) for line in (f"user {user}", *lines)]
     return "\n".join([*of_users, *patterns]) + "\n"
+
+
+def _of_all(run: str, user: str) -> list[str]:
+    return [*(f"write {topic_in(run, user, leaf)}" for leaf in LEAVES), f"read {'/'.join((*TOP, run, 'out', '#'))}"]
 
 
 def _of_users(run: str, rights: Rights) -> Iterator[tuple[str, list[str]]]:

@@ -15,7 +15,7 @@ from core.contracts.credit import BoardTotals, SignedTotals
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.telemetry import BOARD_S, Rights, Told
-from core.identity import Identity
+from core.identity import Identity, PeerId
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
 from core.store.data_folder import RUNS
@@ -60,7 +60,7 @@ class Community:
         """What the board of this PC told last."""
         self._rights: dict[str, Rights] = {}
         self.runs: dict[str, Telling] = {}
-        self.broker = backbone.broker(self._rights) if backbone and backbone.broker else None
+        self.broker = backbone.broker(self._rights, self._admits) if backbone and backbone.broker else None
         self._boarding = Recurring("board", self._board, lambda: BOARD_S)
         self._stack = contextlib.AsyncExitStack()
 
@@ -109,6 +109,10 @@ class Community:
         """It has left."""
         del self.runs[run_id], self._rights[run_id]
         self._changed()
+
+    def _admits(self, peer: bytes, run: str) -> bool:
+        """Whether a broker lets a peer tell and hear what is told in a run: as with its records."""
+        return self._node.admission.lets_read(PeerId(peer), run)
 
     def _changed(self) -> None:
         if self.broker is not None:

@@ -13,7 +13,7 @@ from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, NetworkStatus
 from core.contracts.notices import Notice
 from core.contracts.run_link import RunLink
-from core.contracts.telemetry import Rights, Told
+from core.contracts.telemetry import Admits, Rights, Told
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.experts.directory import HostState
 from core.experts.grid import Coords
@@ -48,8 +48,8 @@ class BrokerPlace(Protocol):
 class BackboneOptions(NamedTuple):
     """What `hearth backbone` does beside being a peer that does not compute."""
 
-    broker: Callable[[Mapping[str, Rights]], BrokerPlace] | None = None
-    """Makes its broker, of the runs that it is there for."""
+    broker: Callable[[Mapping[str, Rights], Admits], BrokerPlace] | None = None
+    """Makes its broker, of the runs that it is there for, and of who is let into them."""
     metrics: Callable[[Any], AbstractContextManager[object]] | None = None
     """Makes what serves the network's figures."""
     board: Path | None = None

@@ -10,7 +10,7 @@ from typing import Any
 import aiomqtt
 import pytest
 
-from core.community import broker, payloads
+from core.community import broker, mosquitto, payloads
 from core.community.broker import MESSAGES, OF_A_HOST
 from core.community.mosquitto import Mosquitto
 from core.community.telemetry import Heard, Joined, Telemetry
@@ -172,6 +172,89 @@ async def test_who_does_not_prove_its_key_does_not_come_in(kind: str, tmp_path: 
         if isinstance(server.broker, Mosquitto):
             with pytest.raises(CreditError):
                 server.broker.enrol(world.other.peer, password)
+
+
+async def ended(client: aiomqtt.Client) -> None:
+    """Returns when a client's session has ended."""
+    with pytest.raises(aiomqtt.MqttError):
+        async with asyncio.timeout(PATIENCE_S):
+            async for _ in client.messages:
+                pass
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_who_may_take_part_no_more_is_put_out_and_comes_back_with_a_new_token(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker, "LOOK_S", 0.2)
+    monkeypatch.setattr(mosquitto, "LOOK_AGAIN_S", 0.2)
+    world = World(kind, tmp_path)
+    mine, of_other, stranger = world.topic(world.one), world.topic(world.other), Identity.generate()
+    world.server.out.add((stranger.peer, RUN))
+    async with (
+        world.server.running() as server,
+        server.client(world.board) as board,
+        server.client(world.other) as other,
+    ):
+        await board.subscribe(f"hearth/1/{RUN}/in/#", qos=1)
+        async with server.client(world.one) as one:
+            await one.publish(mine, b"true", qos=1)
+            assert await received(board, mine) == [mine]
+            world.server.out.add((world.one.peer, RUN))
+            await ended(one)
+        for outsider in (world.one, stranger):
+            with pytest.raises(AssertionError):
+                async with server.client(outsider, tries=4):
+                    pass
+        await other.publish(of_other, b"still here", qos=1)
+        assert await received(board, of_other) == [of_other]
+        world.server.out.remove((world.one.peer, RUN))
+        async with server.client(world.one) as one:
+            await one.publish(mine, b"again", qos=1)
+            assert await received(board, mine) == [mine]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_who_is_let_into_one_run_hears_and_tells_nothing_of_another(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Telemetry itself, as it has to come back when it is let in there, too."""
+    monkeypatch.setattr(broker, "LOOK_S", 0.2)
+    monkeypatch.setattr(mosquitto, "LOOK_AGAIN_S", 0.2)
+    world, heard = World(kind, tmp_path), list[Heard]()
+    closed, open_, said = "b-run-12345678", world.runs[RUN], topic_notice("b-run-12345678")
+    world.runs[closed] = open_
+    world.server.out.add((world.one.peer, closed))
+    hello = RunNotice(closed, world.organiser.peer, time.time(), "for members")
+    async with contextlib.AsyncExitStack() as stack:
+        server = await stack.enter_async_context(world.server.running())
+        board = await stack.enter_async_context(server.client(world.board))
+        await board.subscribe([(f"hearth/1/{run}/in/#", 1) for run in (RUN, closed)])
+        organiser = await stack.enter_async_context(server.client(world.organiser))
+        await organiser.publish(said, payloads.sealed(world.organiser, hello), qos=1, retain=True)
+        async with server.client(world.one) as one:
+            await one.subscribe([(f"hearth/1/{run}/out/#", 1) for run in (RUN, closed)])
+            await one.publish(topic_in(closed, world.one.peer.hex(), PROGRESS), b"false", qos=1)
+            await one.publish(world.topic(world.one), b"true", qos=1)
+            assert await received(board, world.topic(world.one)) == [world.topic(world.one)]
+            await organiser.publish(said, payloads.sealed(world.organiser, hello), qos=1, retain=True)
+            await organiser.publish(topic_notice(RUN), b"for all", qos=1)
+            assert await received(one, topic_notice(RUN)) == [topic_notice(RUN)]
+
+        def hear(told: Heard, payload: bytes) -> None:
+            heard.append(told)
+
+        volunteer, refused = Telemetry(world.one), list[str]()
+        stack.push_async_callback(volunteer.close)
+        volunteer.follow(Joined(closed, open_, [server.address], False, hear, lambda where, _: refused.append(where)))
+        if kind == "embedded":
+            await until(lambda: refused, "its refusal, by which it asks to be let in")
+        else:
+            await until(lambda: volunteer.status()[0].connected, "a connection, by which it hears nothing")
+        assert heard == []
+        world.server.out.clear()
+        await until(lambda: hello in heard, "what was told before it was let in")
+        assert await received(board, topic_in(closed, world.one.peer.hex(), PRESENCE))
 
 
 @pytest.mark.parametrize("kind", KINDS)

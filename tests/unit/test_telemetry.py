@@ -131,7 +131,10 @@ def test_rights_are_what_the_table_of_the_contract_says() -> None:
     for topics in ("#", "hearth/#", "hearth/1/#", "hearth/1/+/out/#", f"hearth/1/{RUN}/#", f"hearth/1/{RUN}/+/#"):
         assert not may_read(me, topics, RIGHTS) and not may_read(board_, topics, RIGHTS)
     assert may_read(board_, f"hearth/1/{RUN}/in/#", RIGHTS) and not may_read(me, f"hearth/1/{RUN}/in/{me}/#", RIGHTS)
-    assert f"user {board_}\n" in acl_file(RIGHTS) and f"pattern write hearth/1/{RUN}/in/%u/presence" in acl_file(RIGHTS)
+    assert f"user {board_}\n" in acl_file(RIGHTS, {})
+    assert f"pattern write hearth/1/{RUN}/in/%u/presence" in acl_file(RIGHTS, {})
+    of_some = acl_file(RIGHTS, {RUN: [me]})
+    assert "pattern" not in of_some and board_ not in of_some and f"user {me}\ntopic write {here(ME)}" in of_some
 
 
 def test_a_manifest_names_brokers_and_stays_the_same_run() -> None:
@@ -282,4 +285,4 @@ async def test_an_address_that_is_taken_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(SettingsError, match="cannot listen"):
-            await EmbeddedBroker(listen, frozenset(), None, RIGHTS).__aenter__()
+            await EmbeddedBroker(listen, frozenset(), None, RIGHTS, lambda *_: True).__aenter__()
