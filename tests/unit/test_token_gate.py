@@ -2,26 +2,38 @@
 
 import asyncio
 import contextlib
+import functools
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import aiomqtt
 import pytest
 
 from core.access import signed, with_revoked
+from core.community import broker
+from core.community.broker import EmbeddedBroker
+from core.community.credit_book import CreditBook
+from core.community.ledger import Ledger
 from core.contracts.access import AskRevoked, Introduction, RevokedFollow, RevokedList, Shown, Token
+from core.contracts.credit import SignedTotals
 from core.contracts.dht import FindValue, Store, Stored, Values
-from core.contracts.errors import AccessError, CallRefused, NetworkError, PeerUnreachable
+from core.contracts.errors import AccessError, CallRefused, CreditError, NetworkError, PeerUnreachable
 from core.contracts.hosting import Hello, HelloReply
 from core.contracts.net import of_run
+from core.contracts.notices import notice
 from core.dht.records import Verdict, key_digest, make, own_subkey
 from core.identity import Identity
 from core.net.admission import SHOW
 from core.net.rpc import RpcNode
 from core.store.access_files import REVOKED_FILE, TOKEN_FILE, write
+from core.swarm.telling import Figures
 from core.swarm.token_gate import READ_REVOKED, TokenGate, keep_token
+from core.worker.community import Community
+from core.worker.places import BackboneOptions
 from tests.dht_peers import LOOPBACK, Peer, peer, until
+from tests.mqtt import Server
 from tests.unit.test_access import RUN
 from tests.unit.test_signed_manifest import ORGANISER, STRANGER
 
@@ -194,6 +206,37 @@ async def test_what_is_open_to_a_revoked_peer_ends(crowd: Crowd) -> None:
     await crowd.first.gate.tend()
     with pytest.raises(PeerUnreachable, match="revoked"):
         await call
+
+
+async def test_the_broker_of_a_backbone_peer_asks_for_tokens_too(
+    crowd: Crowd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker, "LOOK_S", 0.1)
+    server = Server("embedded", {}, tmp_path)
+    made = functools.partial(EmbeddedBroker, f"127.0.0.1:{server.port}", frozenset({server.address}), None)
+    book, rpc = CreditBook(Ledger(tmp_path), ORGANISER), crowd.first.peer.rpc
+
+    async def sums(*_: object) -> SignedTotals:
+        raise CreditError(notice("credit.unreadable"))
+
+    here = Community(tmp_path, rpc, ORGANISER, book, lambda: ("", ""), BackboneOptions(made), sums)
+    async with here:
+        assert here.telling(RUN, lambda: Figures(0, 0.0, 0, None)).is_board
+        who = Identity.generate()
+        with pytest.raises(AssertionError):
+            async with server.client(who, tries=1):
+                pass
+        eve = await crowd.let_in(identity=who)
+        assert await eve.greets(crowd.first.peer) == (7,)
+        async with server.client(who, tries=1) as client:
+            await client.subscribe(f"hearth/1/{RUN.run_id}/out/#")
+            void = signed(with_revoked(RevokedList(1, RUN.run_id, 0), who.peer, now()), ORGANISER)
+            write(crowd.first.folder, REVOKED_FILE, void)
+            await crowd.first.gate.tend()
+            with pytest.raises(aiomqtt.MqttError):
+                async with asyncio.timeout(20):
+                    await anext(aiter(client.messages))
+        here.leave(RUN.run_id)
 
 
 async def test_who_gets_a_newer_list_shows_it_at_once_to_all_that_are_connected(crowd: Crowd) -> None:
