@@ -50,7 +50,7 @@ class Server:
             folder: for Mosquitto's files.
             tls: files of certificate and key.
         """
-        self._kind, self._runs, self._folder, self.port = kind, runs, folder, free_port()
+        self._kind, self._runs, self.folder, self.port = kind, runs, folder, free_port()
         self._tls = tls
         self.out = set[tuple[bytes, str]]()
         """Peers and runs that these may not take part in (any more)."""
@@ -67,7 +67,7 @@ class Server:
         if self._kind == "embedded":
             self.broker = EmbeddedBroker(listen, names, self._tls, self._runs, admits)
         else:
-            self.broker = Mosquitto(listen, names, self._folder, self._tls, self._runs, admits)
+            self.broker = Mosquitto(listen, names, self.folder, self._tls, self._runs, admits)
         async with self.broker:
             yield self
 

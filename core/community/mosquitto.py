@@ -10,21 +10,36 @@ import contextlib
 import hashlib
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from core.community.signing import signed_by
 from core.contracts.errors import CreditError, DataFolderError, SettingsError
-from core.contracts.notices import notice
+from core.contracts.notices import Notice, notice
 from core.contracts.telemetry import MAX_PACKET, Admits, Rights, acl_file, login
+from core.regular_files import read_regular
 
 log = logging.getLogger(__name__)
 
-AGAIN_S = 1.0
-"""Until it is started again, and between two times that it reads its files."""
+PASSWORDS, RIGHTS, CONFIGURATION = "passwords", "rights", "mosquitto.conf"
+"""Its files."""
+LINE = re.compile(r"([0-9a-f]{64}):(\$7\$\d{1,6}\$[A-Za-z0-9+/=]{16}\$[A-Za-z0-9+/=]{88})")
+ERROR = re.compile(r"^(?:\d+: )?Error:? (.*)$", re.MULTILINE)
+LINE_BYTES = 192
+"""Of the passwords, at most."""
+ON_LEASH = 'exec 3<&0 </dev/null; (read -r line || kill $$) <&3 >/dev/null 2>&1 & exec "$0" -c "$1" 3<&-'
+"""Runs Mosquitto, and ends it when the pipe that this reads is closed without a word: who started it was killed."""
+AGAIN_S, LONGEST_S = 1.0, 30.0
+"""Until it is started again, at first and at most; the first also between two times that it reads its files."""
+STEADY_S = 10.0
+"""If it has run for so long, it is started again after a short time."""
+MOST_SAID = 400
+"""Bytes of what it says when it ends."""
 LOOK_AGAIN_S = 5.0
 """Between two looks whether all that it knows may still take part."""
 LOOK_S = 0.05
@@ -74,21 +89,20 @@ class Mosquitto:
         """Those of them that Mosquitto knows, with the runs that each may take part in."""
         self._runs_then = frozenset[str]()
         """All that there were then."""
-        self._written = ""
+        self._written = "", ""
+        self.notes: list[Notice] = []
+        """Why nobody gets in, or no newcomer does."""
         self._reload = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> "Mosquitto":
-        """Start it; it is started again whenever it ends.
-
-        Raises:
-            DataFolderError: its files cannot be written.
-        """
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            lines = (self._folder / "passwords").read_text().splitlines()
-            self._users = dict(line.split(":", 1) for line in lines[-USERS:] if ":" in line)
-        (self._folder / "mosquitto.conf").write_text(self._configuration())
+        """Start it; it is started again whenever it ends."""
+        with contextlib.suppress(OSError):  # without the file peers enrol again
+            content = read_regular(self._folder / PASSWORDS, USERS * LINE_BYTES)
+            lines = content.decode("ascii", "replace").splitlines()
+            self._users = {line[1]: line[2] for line in map(LINE.fullmatch, lines[-USERS:]) if line}
+            if len(self._users) < len(lines):
+                log.warning("%d of Mosquitto's passwords are damaged.", len(lines) - len(self._users))
         self._task = asyncio.create_task(self._stay(), name="mosquitto")
         return self
 
@@ -127,15 +141,49 @@ class Mosquitto:
         """The runs have changed."""
         self._reload.set()
 
+    # its process
+
     async def _stay(self) -> None:
-        null = asyncio.subprocess.DEVNULL
-        arguments = self._program, "-c", str(self._folder / "mosquitto.conf")
+        """Start it again and again, after longer rests where it does not stay."""
+        wait = AGAIN_S
         while True:
-            self._reload.clear()
-            self._write()
-            process = await asyncio.create_subprocess_exec(*arguments, stdin=null, stdout=null, stderr=null)
+            began = time.monotonic()
+            try:
+                why = await self._run()
+            except DataFolderError as error:
+                why = error.notice
+            except OSError as error:
+                why = notice("telemetry.mosquitto_ends", address=self._listen, why=str(error))
+            self._tell(why)
+            if time.monotonic() - began > STEADY_S:
+                wait = AGAIN_S
+            await asyncio.sleep(wait)
+            wait = min(LONGEST_S, 2 * wait)
+
+    def _tell(self, trouble: Notice) -> None:
+        if [trouble] != self.notes:
+            log.warning("%s", trouble)
+        self.notes = [trouble]
+
+    async def _run(self) -> Notice:
+        """Mosquitto, from its start to its end; returns why it has ended.
+
+        Raises:
+            DataFolderError: its files cannot be written.
+            OSError: it cannot be started.
+        """
+        self._reload.clear()
+        self._put(CONFIGURATION, self._configuration())
+        self._write(anew=True)
+        command = "sh", "-c", ON_LEASH, self._program, str(self._folder / CONFIGURATION)
+        null, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
+        end, leash = os.pipe()
+        try:
+            process = await asyncio.create_subprocess_exec(*command, stdin=end, stdout=null, stderr=pipe)
             rereading = asyncio.create_task(self._reread(process))
             try:
+                assert process.stderr is not None
+                line = await _last_error(process.stderr)
                 status = await process.wait()
             finally:
                 rereading.cancel()
@@ -143,8 +191,12 @@ class Mosquitto:
                     process.terminate()
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(process.wait(), STOP_S)
-            log.warning("Mosquitto has ended with status %d; it is started again.", status)
-            await asyncio.sleep(AGAIN_S)
+                if process.returncode is not None:
+                    os.write(leash, b"\n")
+        finally:
+            os.close(end)
+            os.close(leash)
+        return notice("telemetry.mosquitto_ends", address=self._listen, why=line or f"status {status}")
 
     async def _reread(self, process: asyncio.subprocess.Process) -> None:
         """Have it read its files when they have changed; the signal for that would end it before it serves."""
@@ -155,8 +207,13 @@ class Mosquitto:
                 async with asyncio.timeout(LOOK_AGAIN_S):
                     await self._reload.wait()
             self._reload.clear()
-            if self._write() and sys.platform != "win32":
-                process.send_signal(signal.SIGHUP)  # which also ends the sessions of those that it knows no more
+            try:
+                if self._write() and sys.platform != "win32":
+                    process.send_signal(signal.SIGHUP)  # which also ends the sessions of those that it knows no more
+            except DataFolderError as error:
+                self._tell(error.notice)
+            else:
+                self.notes = []
             await asyncio.sleep(AGAIN_S)
 
     async def _serves(self) -> bool:
@@ -188,41 +245,51 @@ class Mosquitto:
                 self._reload.set()
         return found
 
-    def _write(self) -> bool:
-        """Write the files; whether they have changed."""
+    def _write(self, anew: bool = False) -> bool:
+        """Write the files if they have changed; whether they were written.
+
+        Args:
+            anew: whether they are written in any case.
+
+        Raises:
+            DataFolderError: they cannot be.
+        """
         known = self._admitted()
         some = {run: [user for user, mine in known.items() if run in mine] for run in self._runs}
         members = {run: users for run, users in some.items() if len(users) < len(known)}
-        users = "".join(f"{user}:{self._users[user]}\n" for user in known)
-        rights = acl_file(self._runs, members)
-        if users + rights == self._written:
+        files = "".join(f"{user}:{self._users[user]}\n" for user in known), acl_file(self._runs, members)
+        if files == self._written and not anew:
             return False
-        try:
-            for name, content in (("passwords", users), ("rights", rights)):
-                partial = self._folder / f"{name}.partial"
-                partial.touch(0o600)
-                partial.write_text(content)
-                partial.replace(self._folder / name)
-        except OSError as error:
-            raise DataFolderError(
-                notice("folder.not_made", folder=str(self._folder), why=str(error.strerror))
-            ) from error
-        self._written, self._known, self._runs_then = users + rights, known, frozenset(self._runs)
+        for name, content in zip((PASSWORDS, RIGHTS), files, strict=True):
+            self._put(name, content)
+        self._written, self._known, self._runs_then = files, known, frozenset(self._runs)
         return True
+
+    def _put(self, name: str, content: str) -> None:
+        partial = self._folder / f"{name}.partial"
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            partial.touch(0o600)
+            partial.write_text(content)
+            partial.replace(self._folder / name)
+        except OSError as error:
+            why = str(error.strerror)
+            raise DataFolderError(notice("telemetry.mosquitto_files", folder=str(self._folder), why=why)) from error
 
     def _configuration(self) -> str:
         host, _, port = self._listen.rpartition(":")
         lines = [
             f"listener {port} {host.strip('[]')}",
             "allow_anonymous false",
-            f"password_file {self._folder / 'passwords'}",
-            f"acl_file {self._folder / 'rights'}",
+            f"password_file {self._folder / PASSWORDS}",
+            f"acl_file {self._folder / RIGHTS}",
             "persistence true",
             f"persistence_location {self._folder}/",
             "autosave_interval 60",
             f"max_packet_size {MAX_PACKET}",
             "max_queued_messages 20000",
-            "log_dest none",
+            "log_dest stderr",
+            "log_type error",
         ]
         if self._tls:
             lines += [f"certfile {self._tls[0]}", f"keyfile {self._tls[1]}"]
@@ -234,6 +301,15 @@ class Mosquitto:
 def password_line(peer: bytes, password: str) -> str:
     """A line of the file of passwords."""
     return f"{peer.hex()}:{_hashed(password)}\n"
+
+
+async def _last_error(errors: asyncio.StreamReader) -> str:
+    """The last error that Mosquitto told of, once it has ended."""
+    found = b""
+    while content := await errors.read(1 << 12):
+        found = (found + content)[-MOST_SAID:]
+    told = ERROR.findall(found.decode("utf8", "replace"))
+    return "".join(filter(str.isprintable, told[-1])) if told else ""
 
 
 def _hashed(password: str) -> str:

@@ -14,6 +14,7 @@ from core.community.telemetry import Telemetry
 from core.contracts.credit import BoardTotals, SignedTotals
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
+from core.contracts.notices import Notice
 from core.contracts.telemetry import BOARD_S, Rights, Told
 from core.identity import Identity, PeerId
 from core.net.recurring import Recurring
@@ -129,6 +130,11 @@ class Community:
         runs = [*self.runs.values()]
         notices = [one.notice for one in runs if one.notice is not None]
         return Told(self.telemetry.status(), notices, [leaders for one in runs for leaders in one.boards.values()])
+
+    @property
+    def notes(self) -> list[Notice]:
+        """What the user is told of what fails here again and again."""
+        return [*self._boarding.notes, *(self.broker.notes if self.broker else ())]
 
     def moved(self) -> dict[str, tuple[int, int]]:
         """Bytes received and sent by telemetry since the start, as of calls (`RpcNode.moved_by_method`)."""

@@ -335,7 +335,7 @@ class Network:
     @property
     def notes(self) -> list[Notice]:
         """What the user is told of what fails here again and again."""
-        return [*self._tending.notes, *self._looking.notes, *self.dht.notes]
+        return [*self._tending.notes, *self._looking.notes, *self.dht.notes, *self.community.notes]
 
     def status(self, first: int = 0, count: int = PEERS_PAGE) -> NetworkStatus:
         """This peer, and `count` of its connected peers from the `first` on, in the order of their connections."""

@@ -30,6 +30,10 @@ class BrokerPlace(Protocol):
     def connected(self) -> int | None:
         """How many peers are; None: it does not tell."""
 
+    @property
+    def notes(self) -> Sequence[Notice]:
+        """What the user is told of what fails here again and again."""
+
     async def __aenter__(self) -> object: ...
 
     async def __aexit__(self, *_: object) -> None: ...

@@ -6399,6 +6399,14 @@
       <translation>Der Teilnehmer {peer} hat diese Nachricht nicht unterschrieben, oder sie wurde danach geändert.</translation>
     </message>
     <message>
+      <source>telemetry.mosquitto_ends</source>
+      <translation>Mosquitto läuft nicht unter {address}: {why}. Andere PCs erreichen diesen Broker nicht; Hearth startet ihn immer wieder. Wenn ein anderes Programm den Port hat, beende es: Das Paket von Mosquitto startet ein eigenes (systemctl disable --now mosquitto).</translation>
+    </message>
+    <message>
+      <source>telemetry.mosquitto_files</source>
+      <translation>Die Dateien von Mosquitto in {folder} können nicht geschrieben werden: {why}. Der Broker lässt niemand Neuen ein und noch den, der nicht mehr teilnehmen darf, oder startet nicht. Hearth versucht es immer wieder.</translation>
+    </message>
+    <message>
       <source>telemetry.names_none</source>
       <translation>Der Lauf {run} nennt keinen Broker, über den eine Mitteilung verbreitet werden könnte: Trage einen unter `brokers` in sein Manifest ein und unterschreibe es neu.</translation>
     </message>

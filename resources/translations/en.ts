@@ -3036,6 +3036,14 @@
       <translation>The peer {peer} has not signed this message, or it was changed afterwards.</translation>
     </message>
     <message>
+      <source>telemetry.mosquitto_ends</source>
+      <translation>Mosquitto does not stay at {address}: {why}. Peers cannot connect to this broker; Hearth starts it again and again. If another program has the port, end that program: the package of Mosquitto starts one of its own (systemctl disable --now mosquitto).</translation>
+    </message>
+    <message>
+      <source>telemetry.mosquitto_files</source>
+      <translation>Mosquitto's files in {folder} cannot be written: {why}. The broker lets in nobody new and still lets in who may not take part any more, or does not start. Hearth tries it again and again.</translation>
+    </message>
+    <message>
       <source>telemetry.names_none</source>
       <translation>The run {run} names no broker, by which a notice could be told: add one to `brokers` in its manifest and sign it again.</translation>
     </message>
