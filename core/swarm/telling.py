@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from core.community import payloads, signing
 from core.community.credit_book import CreditBook
 from core.community.leaderboard import leaderboard
-from core.community.telemetry import Heard, Joined, Telemetry
+from core.community.lines import Heard, Joined
+from core.community.telemetry import Telemetry
 from core.contracts.credit import BoardTotals, Bundle, SignedBundle, week_of
 from core.contracts.errors import CreditError, DataFolderError, HearthError, RunError
 from core.contracts.manifest import Manifest

@@ -4,7 +4,7 @@ import random
 import time
 
 from core.community import payloads, signing
-from core.community.telemetry import Heard
+from core.community.lines import Heard
 from core.contracts.credit import Bundle, Entry, Leaderboard, Ranking, Sheet, day_of, week_of
 from core.contracts.errors import CreditError
 from core.contracts.telemetry import (

@@ -12,8 +12,9 @@ import pytest
 
 from core.community import broker, mosquitto, payloads
 from core.community.broker import MESSAGES, OF_A_HOST
+from core.community.lines import Heard, Joined
 from core.community.mosquitto import Mosquitto
-from core.community.telemetry import Heard, Joined, Telemetry
+from core.community.telemetry import Telemetry
 from core.contracts.errors import CreditError
 from core.contracts.telemetry import (
     CREDIT,

@@ -184,7 +184,7 @@ NETWORK = {"iroh", "kademlia", "zeroconf", "cryptography"}
     ("entry", "forbidden"),
     [
         ("core.control.start", HEAVY | NETWORK),
-        ("core.worker.network", HEAVY),
+        ("core.worker.network", HEAVY | {"aiomqtt", "paho"}),
         ("core.swarm.trunk.dedloc", {"scipy", "torch", "PySide6"}),  # scipy with the first group of three
         ("core.cli", HEAVY | NETWORK | {"asyncio", "rich", "psutil"}),  # every command starts with it
         ("core.compute.process", {"PySide6", "rich", "sklearn"}),

@@ -33,6 +33,7 @@ LATER_IMPORTS = {
     "core/compute/process.py": 1,
     "core/commands/running.py": 4,
     "core/worker/opening.py": 1,
+    "core/community/telemetry.py": 1,
     "app/__main__.py": 1,
     "core/contracts/signed.py": 2,
     "core/net/heap.py": 1,
