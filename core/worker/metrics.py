@@ -1,14 +1,16 @@
 """Figures of a backbone peer for Prometheus, at an address of their own."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterator
 
-from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
+from prometheus_client import CollectorRegistry, ProcessCollector, make_wsgi_app
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from core.contracts.errors import SettingsError
 from core.contracts.notices import notice
+from core.worker.metrics_server import MetricsServer
 from core.worker.network import Network
 
 COLLECT_S = 10.0
@@ -24,6 +26,7 @@ class Metrics(Collector):
             address: address and port to listen on.
         """
         self._network, self._address = network, address
+        self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> "Metrics":
         """Serve.
@@ -37,15 +40,14 @@ class Metrics(Collector):
         registry.register(self)
         host, _, port = self._address.rpartition(":")
         try:
-            self._server, self._thread = start_http_server(int(port), host.strip("[]"), registry)
+            server = MetricsServer(host.strip("[]"), int(port), make_wsgi_app(registry))
         except (OSError, ValueError, OverflowError) as error:
             raise SettingsError(notice("telemetry.no_metrics", address=self._address, why=str(error))) from error
+        self._stack.enter_context(server)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self._stack.close()
 
     def collect(self) -> Iterator[Metric]:
         """All figures, as of now. Called in the server's thread, and made in the loop to which they belong."""
