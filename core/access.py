@@ -59,7 +59,7 @@ def check_holder(token: Token, peer: PeerId, now: int) -> None:
         AccessError: it is another peer's, or of another time.
     """
     if token.peer != peer:
-        raise AccessError(notice("access.other_peer", peer=peer.hex()[:8], holder=token.peer.hex()[:8]))
+        raise AccessError(notice("access.other_peer", peer=peer.hex(), holder=token.peer.hex()))
     if token.expires <= now:
         raise AccessError(notice("access.expired", at=token.expires / 1000))
     if token.issued > now + SKEW_MS:

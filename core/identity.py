@@ -11,6 +11,7 @@ import iroh
 
 from core.contracts.errors import DataFolderError, IdentityError
 from core.contracts.notices import notice
+from core.contracts.peer_names import CONSONANTS, VOWELS, word
 from core.key_file import FILE, ensure, partial_file, write_new
 from core.regular_files import read_regular
 
@@ -20,8 +21,6 @@ log = logging.getLogger(__name__)
 PeerId = NewType("PeerId", bytes)
 """32 bytes: the Ed25519 public key of a peer."""
 
-_CONSONANTS = "bdfghjklmnprstvz"
-_VOWELS = "aiou"
 _CHECK_BYTES = 4
 WORD_COUNT = 24
 """(32 bytes of seed + 4 of checksum) * 8 bits / 12 bits a word."""
@@ -111,7 +110,7 @@ class Identity:
     def words(self) -> str:
         """The recovery words: 24 pronounceable words of four letters that hold the seed and a checksum."""
         number = int.from_bytes(self.seed + _checksum(self.seed))
-        return " ".join(_word((number >> 12 * index) & 0xFFF) for index in reversed(range(WORD_COUNT)))
+        return " ".join(word((number >> 12 * index) & 0xFFF) for index in reversed(range(WORD_COUNT)))
 
     @classmethod
     def from_words(cls, words: str) -> "Identity":
@@ -124,8 +123,8 @@ class Identity:
         if len(found) != WORD_COUNT:
             raise IdentityError(notice("identity.word_count", needed=WORD_COUNT, found=len(found)))
         number = 0
-        for place, word in enumerate(found, 1):
-            number = number << 12 | _word_value(word, place)
+        for place, one in enumerate(found, 1):
+            number = number << 12 | _word_value(one, place)
         data = number.to_bytes(32 + _CHECK_BYTES)
         seed, check = data[:32], data[32:]
         if _checksum(seed) != check:
@@ -161,22 +160,17 @@ def _checksum(seed: bytes) -> bytes:
     return hashlib.sha256(b"hearth recovery words 1" + seed).digest()[:_CHECK_BYTES]
 
 
-def _word(value: int) -> str:
-    """12 bits as consonant, vowel, consonant, vowel."""
-    return _CONSONANTS[value >> 8] + _VOWELS[value >> 6 & 3] + _CONSONANTS[value >> 2 & 15] + _VOWELS[value & 3]
-
-
 def _word_value(word: str, place: int) -> int:
     if (
         len(word) != 4
-        or word[0] not in _CONSONANTS
-        or word[1] not in _VOWELS
-        or word[2] not in _CONSONANTS
-        or word[3] not in _VOWELS
+        or word[0] not in CONSONANTS
+        or word[1] not in VOWELS
+        or word[2] not in CONSONANTS
+        or word[3] not in VOWELS
     ):
         raise IdentityError(notice("identity.no_word", place=place, word=repr(word[:20])))
-    first = _CONSONANTS.index(word[0]) << 2 | _VOWELS.index(word[1])
-    return first << 6 | _CONSONANTS.index(word[2]) << 2 | _VOWELS.index(word[3])
+    first = CONSONANTS.index(word[0]) << 2 | VOWELS.index(word[1])
+    return first << 6 | CONSONANTS.index(word[2]) << 2 | VOWELS.index(word[3])
 
 
 def _tighten(path: Path) -> None:

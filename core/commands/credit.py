@@ -17,6 +17,7 @@ from core.community.rules import rules_of
 from core.contracts import manifest as manifests
 from core.contracts.credit import DAY_S, BoardParams, CertificateParams, Credit, Exchanged, Published, Ranking
 from core.contracts.errors import ManifestError, NotRunning
+from core.contracts.peer_names import called
 from core.contracts.telemetry import Told
 from core.contracts.words import counted, operations
 from core.control.client import ControlClient
@@ -58,9 +59,8 @@ def leaderboard(options: argparse.Namespace) -> None:
         common.print_json([{**msgspec.structs.asdict(one), "by": one.by.hex()} for one in told.boards])
         return
     for one in told.boards:
-        print(
-            f"{one.run}, by the board {one.by.hex()[:8]}, {time.strftime('%Y-%m-%d %H:%M', time.localtime(one.time))}"
-        )
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.time))
+        print(f"{one.run}, by the board {called(one.by.hex())}, {when}")
         print(
             f"{counted(one.online, 'peer is', 'peers are')} there, {one.samples_per_s:,.0f} samples/s; "
             f"{operations(one.verified)} verified, {operations(one.pending)} pending, of {counted(one.peers, 'peer')}."
@@ -157,7 +157,7 @@ def _table(answer: Credit) -> RenderableType:
         shown.add_row(day, one.run, "given to" if one.given else "got from", _all(one), *amounts, style="bold")
         for peer in one.peers:
             of_peer = operations(one.flops * peer.verified), operations(one.flops * peer.pending)
-            shown.add_row("", "", "", peer.peer[:8], *of_peer)
+            shown.add_row("", "", "", called(peer.peer), *of_peer)
     return shown
 
 

@@ -9,6 +9,7 @@ import msgspec
 from core.commands import common
 from core.contracts.errors import SettingsError
 from core.contracts.network_status import DhtRecord, DhtStatus, Finding, NetworkParams, NetworkStatus
+from core.contracts.peer_names import called
 from core.contracts.words import counted, duration
 from core.identity import Identity, peer_text
 from core.logs import printable
@@ -28,11 +29,12 @@ def peers(options: argparse.Namespace) -> None:
     if options.json:
         common.print_json(status)
         return
-    print(f"This PC  {status.peer[:8]}  {status.reachability} ({status.step})  roles {', '.join(status.roles)}")
+    print(f"This PC  {called(status.peer)}  {status.reachability} ({status.step})  roles {', '.join(status.roles)}")
     for peer in status.peers:
         traffic = f"{peer.bytes_in / 1e6:.1f} MB in, {peer.bytes_out / 1e6:.1f} MB out"
         since = duration(time.time() - peer.since)
-        print(f"{peer.peer[:8]}  {peer.path}  {peer.address}  {peer.rtt_ms:.1f} ms  {traffic}  for {since}")
+        name = called(peer.peer, printable(peer.name))
+        print(f"{name}  {peer.path}  {peer.address}  {peer.rtt_ms:.1f} ms  {traffic}  for {since}")
     if not status.peers:
         print("No peer is connected.")
 
@@ -76,7 +78,7 @@ def dht(options: argparse.Namespace) -> None:
             print(f"Nobody has stored “{printable(options.key)}”.")
         for record in records:
             left = duration(max(0.0, record.expires - time.time()))
-            print(f"{printable(record.subkey) or '-'}  by {record.peer[:8]}  for {left}  {record.value[:80]}")
+            print(f"{printable(record.subkey) or '-'}  by {called(record.peer)}  for {left}  {record.value[:80]}")
 
 
 def identity(options: argparse.Namespace) -> None:

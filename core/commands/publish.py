@@ -11,6 +11,7 @@ from core.contracts.control import JoinRunParams, RunLinked, RunParams
 from core.contracts.errors import HearthError, NetworkError, NotRunning
 from core.contracts.manifest import Manifest, check
 from core.contracts.network_status import NetworkParams, NetworkStatus
+from core.contracts.peer_names import called
 from core.contracts.run_details import RunDetails
 from core.contracts.run_link import RunLink
 from core.contracts.status import RunStatus, Status
@@ -43,7 +44,7 @@ def publish(options: argparse.Namespace) -> int:
         print("No worker runs here: start one in another terminal, then publish again.", file=sys.stderr)
         print(f"    hearth worker --run {out} --listen 0.0.0.0:4401{folder}", file=sys.stderr)
         raise
-    if silent := [peer[:8] for peer, said in answers.items() if said]:
+    if silent := [called(peer) for peer, said in answers.items() if said]:
         print(f"To have it on {', '.join(silent)}, on that PC: hearth run join LINK")
     print("The link for volunteers. Keep this PC running until others have all data:")
     print(link)
@@ -83,7 +84,7 @@ def _asked(client: ControlClient, signed: Manifest) -> dict[str, str]:
         if (peer := address.partition("@")[0]) != me:
             said = answers[peer] = _silence(client, signed, address)
             told = f"does not give it to others: {said}" if said else f"gives revision {signed.revision} to others."
-            print(f"Peer {peer[:8]} {told}", flush=True)
+            print(f"Peer {called(peer)} {told}", flush=True)
     if not answers:
         print("Its manifest names no other peer (bootstrap): volunteers join through this PC alone.")
     return answers

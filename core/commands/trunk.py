@@ -5,6 +5,7 @@ import time
 
 from core.commands import common
 from core.contracts.notices import english, notice
+from core.contracts.peer_names import called
 from core.contracts.trunk_status import GiverStatus, PartStatus, TrunkParams, TrunkStatus
 from core.contracts.words import counted, duration, traffic
 
@@ -49,7 +50,7 @@ def _head(status: TrunkStatus) -> str:
 
 
 def _name(peer: str, status: TrunkStatus) -> str:
-    return f"{peer[:8]}{' (this PC)' if peer == status.me else ''}"
+    return called(peer) + (", this PC" if peer == status.me else "")
 
 
 def _given(giver: GiverStatus) -> str:
@@ -69,4 +70,4 @@ def _line(part: PartStatus, strategy: str) -> str:
 
 
 def _syncer(part: PartStatus) -> str:
-    return f"  synced by {part.syncer[:8]}" if part.syncer else "  nobody syncs it now"
+    return f"  synced by {called(part.syncer)}" if part.syncer else "  nobody syncs it now"

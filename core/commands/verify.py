@@ -14,6 +14,7 @@ from core.community.rules import Record, records_of
 from core.contracts.credit import DAY_S, Certificate, SignedTotals
 from core.contracts.errors import UNREADABLE, CreditError
 from core.contracts.notices import notice
+from core.contracts.peer_names import called
 from core.contracts.words import counted, operations
 from core.logs import printable
 from core.regular_files import read_regular
@@ -59,7 +60,7 @@ def _verify_totals(signed: SignedTotals) -> None:
     verified = sum(line.verified for line in totals.lines)
     print(f"Signed by the board {totals.board} on {_date(totals.time)}, and unchanged since.")
     print(f"{operations(verified)} verified of {counted(len({line.peer for line in totals.lines}), 'peer')}.")
-    print(f"It trusts {', '.join(peer[:16] for peer in totals.trusted)}. Whether you trust the board is up to you.")
+    print(f"It trusts {', '.join(map(called, totals.trusted))}. Whether you trust the board is up to you.")
 
 
 def _verify_certificate(certificate: Certificate, folder: Path) -> None:
@@ -67,7 +68,7 @@ def _verify_certificate(certificate: Certificate, folder: Path) -> None:
     for one in certificate.bundles:
         bundle = signing.opened(one)
         if bundle.host.hex() != certificate.peer:
-            raise CreditError(notice("credit.not_of_peer", peer=certificate.peer[:8]))
+            raise CreditError(notice("credit.not_of_peer", peer=certificate.peer))
         records += records_of(bundle)
     print(f"Every signature is good. The peer {certificate.peer} computed for others:")
     known = flops_of(folder)

@@ -72,7 +72,7 @@ def opened(topic: str, payload: bytes, runs: Mapping[str, Rights]) -> Body | tup
     if body.run != run or not _of_topic(rest, body, runs[run]) or body.time > time.time() + FUTURE_S:
         raise CreditError(notice("telemetry.foreign"))
     if not signing.signed_by(body.by, CONTEXT + signed.body, signed.signature):
-        raise CreditError(notice("telemetry.forged", peer=body.by.hex()[:8]))
+        raise CreditError(notice("telemetry.forged", peer=body.by.hex()))
     return body
 
 

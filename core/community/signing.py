@@ -91,7 +91,7 @@ def check_offer(signed: SignedSheet, run: str, caller: bytes, me: bytes, today: 
     if _audits_too_much(sheet):
         raise CreditError(notice("credit.audited_too_much"))
     if not is_genuine(signed):
-        raise CreditError(notice("credit.forged_sheet", peer=sheet.trainer.hex()[:8]))
+        raise CreditError(notice("credit.forged_sheet", peer=sheet.trainer.hex()))
 
 
 def is_too_much(offered: int, counted: int) -> bool:
@@ -118,16 +118,16 @@ def opened(signed: SignedBundle) -> Bundle:
     """
     bundle = decoded(signed)
     if not signed_by(bundle.host, BUNDLE + signed.bundle, signed.signature):
-        raise CreditError(notice("credit.forged_bundle", peer=bundle.host.hex()[:8]))
+        raise CreditError(notice("credit.forged_bundle", peer=bundle.host.hex()))
     names = [entry.trainer for entry in bundle.entries], [seen.trainer for seen in bundle.seen]
     if any(len(set(keys)) < len(keys) for keys in names):
-        raise CreditError(notice("credit.twice", peer=bundle.host.hex()[:8]))
+        raise CreditError(notice("credit.twice", peer=bundle.host.hex()))
     for entry in bundle.entries:
         sheet = bundle.sheet(entry)
         if _audits_too_much(sheet):
             raise CreditError(notice("credit.audited_too_much"))
         if not signed_by(entry.trainer, SHEET + _encode(sheet), entry.signature):
-            raise CreditError(notice("credit.forged_sheet", peer=entry.trainer.hex()[:8]))
+            raise CreditError(notice("credit.forged_sheet", peer=entry.trainer.hex()))
     return bundle
 
 

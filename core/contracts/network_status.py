@@ -36,6 +36,8 @@ class PeerStatus(msgspec.Struct, frozen=True):
     """Strikes, decayed; at 10 it is banned for a time."""
     reach: PeerReach = "unknown"
     """How others reach it, by the addresses that it gives."""
+    name: str = ""
+    """By which its user wishes to be shown: signed by the peer, and by no means its alone."""
 
 
 class NetworkStatus(msgspec.Struct, frozen=True):

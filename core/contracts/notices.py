@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from core.contracts.peer_names import called
 from core.contracts.words import clock, countdown, date, duration, electricity, size, traffic
 
 CONTEXT = "worker"
@@ -177,9 +178,11 @@ FORMATS: dict[str, Format] = {
     "whole": lambda number, _: f"{number:.0f}",
     "signed": lambda number, _: f"{number:+.1f}",
     "digits": lambda number, _: str(number),
+    "peer": lambda peer, _: called(peer),
 }
 """How English writes what a placeholder names: moments, lengths of time, amounts, shares; whole numbers by thousands
-("count"), rounded ones ("whole"), exit codes and the like ("digits"). "phrase" takes a notice's full stop."""
+("count"), rounded ones ("whole"), exit codes and the like ("digits"); peers by their keys ("peer"). "phrase" takes a
+notice's full stop."""
 
 
 @cache

@@ -179,7 +179,7 @@ class Admission:
         if self._shown.get(link) != self._edition:
             await asyncio.wait([self._show_soon(link)])
         if not self.admits(link.peer, run_id):
-            raise CallRefused(notice("access.peer_without", peer=link.peer.hex()[:8], run=run_id))
+            raise CallRefused(notice("access.peer_without", peer=link.peer.hex(), run=run_id))
 
     def _asks(self, name: str) -> bool:
         """Whether who answers a method of the DHT asks who calls."""

@@ -14,6 +14,7 @@ import msgspec
 from core.contracts.errors import UNREADABLE, CallRefused, PeerUnreachable
 from core.contracts.net import PREFIX, Answer, Call, Cancel, Header, Parts, Payload, Ping, Pong, parts_of, size_of
 from core.contracts.notices import notice
+from core.contracts.peer_names import called
 from core.identity import PeerId
 from core.net import limits
 from core.net.endpoint import BLOCK, Connection, ReceiveStream, SendStream
@@ -330,7 +331,7 @@ class Link:
     def path(self) -> str:
         """ "direct", or "relayed via" and the relay."""
         relay = self.connection.relay
-        return f"relayed via {relay.hex()[:8]}" if relay else "direct"
+        return f"relayed via {called(relay.hex())}" if relay else "direct"
 
     def seen_at(self) -> str | None:
         """Where the peer is seen now, or was at first."""

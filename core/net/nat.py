@@ -60,7 +60,7 @@ def judge(nat: Nat, dialled_by: DialledBy, punched: PeerId | None, relays: Colle
     if dialled_by == "acquaintance" and nat == "none":
         return "reachable", NOT_CERTAIN
     if punched is not None:
-        return "punchable", notice("reach.by_punching", peer=punched.hex()[:8])
+        return "punchable", notice("reach.by_punching", peer=punched.hex())
     if nat == "cone" and dialled_by == "acquaintance":
         return "punchable", NOT_CERTAIN
     if nat == "cone":
@@ -68,7 +68,7 @@ def judge(nat: Nat, dialled_by: DialledBy, punched: PeerId | None, relays: Colle
     if nat == "unknown":
         return "unknown", notice("reach.no_answer")
     if relays:
-        return "relayed", notice("reach.by_relay", peer=min(relays).hex()[:8])
+        return "relayed", notice("reach.by_relay", peer=min(relays).hex())
     return "dial-out only", notice("reach.by_nobody")
 
 

@@ -99,15 +99,15 @@ class Pool:
         if dial is None:
             now = time.monotonic()
             if (banned := self._bans.banned(peer, now)) > 0:
-                raise PeerUnreachable(notice("peer.banned_for", peer=peer.hex()[:8], left=banned))
+                raise PeerUnreachable(notice("peer.banned_for", peer=peer.hex(), left=banned))
             backoff = self._backoffs.get(peer)
             if backoff is not None and (wait := backoff.wait_s(now)) > 0:
-                raise PeerUnreachable(notice("peer.next_try", peer=peer.hex()[:8], wait=wait))
+                raise PeerUnreachable(notice("peer.next_try", peer=peer.hex(), wait=wait))
             dial = self._dials[peer] = self._owner.start(self._dial(peer), "dial")
         await asyncio.wait([dial])
         link = self.links.get(peer)
         if link is None:
-            raise PeerUnreachable(notice("peer.unreachable", peer=peer.hex()[:8]))
+            raise PeerUnreachable(notice("peer.unreachable", peer=peer.hex()))
         return link
 
     async def _dial(self, peer: PeerId) -> None:
@@ -193,7 +193,7 @@ class Pool:
             raise PeerUnreachable(self.closed_because)
         if self._bans.banned(peer, time.monotonic()) > 0:
             connection.close("banned")
-            raise PeerUnreachable(notice("peer.banned", peer=peer.hex()[:8]))
+            raise PeerUnreachable(notice("peer.banned", peer=peer.hex()))
         old = self.links.get(peer)
         if old is None and not self._make_room():
             connection.close("busy")

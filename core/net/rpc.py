@@ -213,7 +213,7 @@ class RpcNode:
                 answer, data, sent = await self._ask(link, name, request, payload, began + deadline_s)
         except TimeoutError as error:
             meter.errors += 1
-            raise CallTimeout(notice("peer.no_answer", peer=peer.hex()[:8], method=name, within=deadline_s)) from error
+            raise CallTimeout(notice("peer.no_answer", peer=peer.hex(), method=name, within=deadline_s)) from error
         except HearthError:
             meter.errors += 1
             raise

@@ -161,9 +161,8 @@ async def fetch_manifest(node: RpcNode, link: RunLink) -> tuple[Manifest, bytes]
             document = await _ask(node, PeerId(address.peer), link.run_id, 0)
             found.append((_of_link(decode(document, link.run_id), link), document))
         except HearthError as error:
-            name = address.peer.hex()[:8]
             left = isinstance(error, NotServed)
-            wrong.append(NetworkError(notice("run.link_not_there", peer=name)) if left else error)
+            wrong.append(NetworkError(notice("run.link_not_there", peer=address.peer.hex())) if left else error)
             log.info("Peer %s gave no manifest of %s: %s", address.peer.hex()[:8], link.run_id, error)
 
     await asyncio.gather(*(ask(address) for address in known_addresses(link.peers) if address.peer != node.peer))

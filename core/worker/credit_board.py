@@ -10,7 +10,7 @@ import msgspec
 from core.community import board
 from core.community.credit_book import CreditBook
 from core.community.leaderboard import leaderboard
-from core.contracts.credit import BoardParams, Leaderboard, Published, SignedTotals
+from core.contracts.credit import BoardParams, Leaderboard, Named, Published, SignedTotals
 from core.contracts.manifest import Manifest
 from core.identity import Identity, PeerId, peer_text
 from core.net.addresses import parse_address
@@ -37,6 +37,8 @@ class CreditBoard:
         self._book, self._identity, self._swarms = book, identity, swarms
         self._looking = Background()
         self._looked_at = float("-inf")
+        self.names: Mapping[str, Named] = {}
+        """How peers wish to be called, by their keys and signatures, as of the last sums."""
 
     async def close(self) -> None:
         """Ask nobody any more."""
@@ -55,7 +57,9 @@ class CreditBoard:
         refused = await self._collect(manifests) if ask else []
         named = [PeerId(parse_address(one).peer) for run in manifests for one in run.bootstrap]
         believed = {*trust, *map(peer_text, named), *(run.organiser for run in manifests if run.organiser)}
-        return await board.totals(self._book, self._identity, manifests, sorted(believed), refused)
+        totals = await board.totals(self._book, self._identity, manifests, sorted(believed), refused)
+        self.names = totals.totals.peers
+        return totals
 
     async def board(self, manifests: Sequence[Manifest], asked: BoardParams) -> Published:
         """See `CreditPlace.board`."""

@@ -348,7 +348,7 @@ class Network:
             nat=reach.nat,
             outside=list(reach.outside),
             roles=sorted(self._options.roles),
-            peers=[peer_status(self.node, link) for link in links[first : first + count]],
+            peers=[peer_status(self.node, link, self.credit.names) for link in links[first : first + count]],
             connected=len(links),
         )
 

@@ -3724,7 +3724,7 @@
     </message>
     <message>
       <source>access.other_peer</source>
-      <translation>Das Token gilt für den Peer {holder}, nicht für {peer}.</translation>
+      <translation>Das Token gilt für den Peer {holder:peer}, nicht für {peer:peer}.</translation>
     </message>
     <message>
       <source>access.other_run</source>
@@ -3732,7 +3732,7 @@
     </message>
     <message>
       <source>access.peer_without</source>
-      <translation>Peer {peer} und dieser PC haben nicht beide ein gültiges Token für den Lauf {run}.</translation>
+      <translation>Peer {peer:peer} und dieser PC haben nicht beide ein gültiges Token für den Lauf {run}.</translation>
     </message>
     <message>
       <source>access.run_open</source>
@@ -4281,11 +4281,11 @@
     </message>
     <message>
       <source>credit.forged_bundle</source>
-      <translation>Der Teilnehmer {peer} hat nicht unterschrieben, was er zeigen soll, oder es wurde danach geändert.</translation>
+      <translation>Der Teilnehmer {peer:peer} hat nicht unterschrieben, was er zeigen soll, oder es wurde danach geändert.</translation>
     </message>
     <message>
       <source>credit.forged_sheet</source>
-      <translation>Diese Gutschrift hat der genannte Trainer {peer} nicht unterschrieben, oder sie wurde danach geändert.</translation>
+      <translation>Diese Gutschrift hat der genannte Trainer {peer:peer} nicht unterschrieben, oder sie wurde danach geändert.</translation>
     </message>
     <message>
       <source>credit.forged_totals</source>
@@ -4297,7 +4297,7 @@
     </message>
     <message>
       <source>credit.not_of_peer</source>
-      <translation>Die Datei nennt den Teilnehmer {peer}, enthält aber Gutschriften eines anderen.</translation>
+      <translation>Die Datei nennt den Teilnehmer {peer:peer}, enthält aber Gutschriften eines anderen.</translation>
     </message>
     <message>
       <source>credit.not_written</source>
@@ -4305,7 +4305,7 @@
     </message>
     <message>
       <source>credit.twice</source>
-      <translation>Der Teilnehmer {peer} zeigt zwei Blätter desselben Trainers für eine Woche.</translation>
+      <translation>Der Teilnehmer {peer:peer} zeigt zwei Blätter desselben Trainers für eine Woche.</translation>
     </message>
     <message>
       <source>credit.unreadable</source>
@@ -5746,11 +5746,11 @@
     </message>
     <message>
       <source>peer.banned</source>
-      <translation>Peer {peer} ist gesperrt.</translation>
+      <translation>Peer {peer:peer} ist gesperrt.</translation>
     </message>
     <message>
       <source>peer.banned_for</source>
-      <translation>Peer {peer} ist noch {left:duration} gesperrt.</translation>
+      <translation>Peer {peer:peer} ist noch {left:duration} gesperrt.</translation>
     </message>
     <message>
       <source>peer.itself</source>
@@ -5758,11 +5758,11 @@
     </message>
     <message>
       <source>peer.next_try</source>
-      <translation>Peer {peer} war nicht zu erreichen; der nächste Versuch ist in {wait:duration}.</translation>
+      <translation>Peer {peer:peer} war nicht zu erreichen; der nächste Versuch ist in {wait:duration}.</translation>
     </message>
     <message>
       <source>peer.no_answer</source>
-      <translation>Peer {peer} hat {method} nicht innerhalb von {within:duration} beantwortet.</translation>
+      <translation>Peer {peer:peer} hat {method} nicht innerhalb von {within:duration} beantwortet.</translation>
     </message>
     <message>
       <source>peer.no_room</source>
@@ -5770,7 +5770,7 @@
     </message>
     <message>
       <source>peer.unreachable</source>
-      <translation>Peer {peer} war unter keiner bekannten Adresse zu erreichen.</translation>
+      <translation>Peer {peer:peer} war unter keiner bekannten Adresse zu erreichen.</translation>
     </message>
     <message>
       <source>power.kernel_none</source>
@@ -5933,11 +5933,11 @@
     </message>
     <message>
       <source>reach.by_punching</source>
-      <translation>traf Peer {peer} durch Hole Punching</translation>
+      <translation>traf Peer {peer:peer} durch Hole Punching</translation>
     </message>
     <message>
       <source>reach.by_relay</source>
-      <translation>Peer {peer} vermittelt</translation>
+      <translation>Peer {peer:peer} vermittelt</translation>
     </message>
     <message>
       <source>reach.by_router</source>
@@ -6085,7 +6085,7 @@
     </message>
     <message>
       <source>run.link_not_there</source>
-      <translation>Peer {peer} nimmt an diesem Lauf nicht oder nicht mehr teil.</translation>
+      <translation>Peer {peer:peer} nimmt an diesem Lauf nicht oder nicht mehr teil.</translation>
     </message>
     <message>
       <source>run.link_organiser</source>
@@ -6396,7 +6396,7 @@
     </message>
     <message>
       <source>telemetry.forged</source>
-      <translation>Der Teilnehmer {peer} hat diese Nachricht nicht unterschrieben, oder sie wurde danach geändert.</translation>
+      <translation>Der Teilnehmer {peer:peer} hat diese Nachricht nicht unterschrieben, oder sie wurde danach geändert.</translation>
     </message>
     <message>
       <source>telemetry.mosquitto_ends</source>

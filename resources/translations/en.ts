@@ -361,7 +361,7 @@
     </message>
     <message>
       <source>access.other_peer</source>
-      <translation>The token is for the peer {holder}, not for {peer}.</translation>
+      <translation>The token is for the peer {holder:peer}, not for {peer:peer}.</translation>
     </message>
     <message>
       <source>access.other_run</source>
@@ -369,7 +369,7 @@
     </message>
     <message>
       <source>access.peer_without</source>
-      <translation>Peer {peer} and this PC do not both have a token that holds for the run {run}.</translation>
+      <translation>Peer {peer:peer} and this PC do not both have a token that holds for the run {run}.</translation>
     </message>
     <message>
       <source>access.run_open</source>
@@ -918,11 +918,11 @@
     </message>
     <message>
       <source>credit.forged_bundle</source>
-      <translation>The peer {peer} has not signed what it is said to show, or it was changed since.</translation>
+      <translation>The peer {peer:peer} has not signed what it is said to show, or it was changed since.</translation>
     </message>
     <message>
       <source>credit.forged_sheet</source>
-      <translation>This credit was not signed by the trainer {peer} that it names, or was changed since.</translation>
+      <translation>This credit was not signed by the trainer {peer:peer} that it names, or was changed since.</translation>
     </message>
     <message>
       <source>credit.forged_totals</source>
@@ -934,7 +934,7 @@
     </message>
     <message>
       <source>credit.not_of_peer</source>
-      <translation>The file names the peer {peer}, but holds credit of another one.</translation>
+      <translation>The file names the peer {peer:peer}, but holds credit of another one.</translation>
     </message>
     <message>
       <source>credit.not_written</source>
@@ -942,7 +942,7 @@
     </message>
     <message>
       <source>credit.twice</source>
-      <translation>The peer {peer} shows two sheets of one trainer for one week.</translation>
+      <translation>The peer {peer:peer} shows two sheets of one trainer for one week.</translation>
     </message>
     <message>
       <source>credit.unreadable</source>
@@ -2383,11 +2383,11 @@
     </message>
     <message>
       <source>peer.banned</source>
-      <translation>Peer {peer} is banned.</translation>
+      <translation>Peer {peer:peer} is banned.</translation>
     </message>
     <message>
       <source>peer.banned_for</source>
-      <translation>Peer {peer} is banned for another {left:duration}.</translation>
+      <translation>Peer {peer:peer} is banned for another {left:duration}.</translation>
     </message>
     <message>
       <source>peer.itself</source>
@@ -2395,11 +2395,11 @@
     </message>
     <message>
       <source>peer.next_try</source>
-      <translation>Peer {peer} could not be reached; the next try is in {wait:duration}.</translation>
+      <translation>Peer {peer:peer} could not be reached; the next try is in {wait:duration}.</translation>
     </message>
     <message>
       <source>peer.no_answer</source>
-      <translation>Peer {peer} did not answer {method} within {within:duration}.</translation>
+      <translation>Peer {peer:peer} did not answer {method} within {within:duration}.</translation>
     </message>
     <message>
       <source>peer.no_room</source>
@@ -2407,7 +2407,7 @@
     </message>
     <message>
       <source>peer.unreachable</source>
-      <translation>Peer {peer} could not be reached at any known address.</translation>
+      <translation>Peer {peer:peer} could not be reached at any known address.</translation>
     </message>
     <message>
       <source>power.kernel_none</source>
@@ -2570,11 +2570,11 @@
     </message>
     <message>
       <source>reach.by_punching</source>
-      <translation>met peer {peer} by hole punching</translation>
+      <translation>met peer {peer:peer} by hole punching</translation>
     </message>
     <message>
       <source>reach.by_relay</source>
-      <translation>peer {peer} relays</translation>
+      <translation>peer {peer:peer} relays</translation>
     </message>
     <message>
       <source>reach.by_router</source>
@@ -2722,7 +2722,7 @@
     </message>
     <message>
       <source>run.link_not_there</source>
-      <translation>Peer {peer} does not take part in this run, or does no longer.</translation>
+      <translation>Peer {peer:peer} does not take part in this run, or does no longer.</translation>
     </message>
     <message>
       <source>run.link_organiser</source>
@@ -3033,7 +3033,7 @@
     </message>
     <message>
       <source>telemetry.forged</source>
-      <translation>The peer {peer} has not signed this message, or it was changed afterwards.</translation>
+      <translation>The peer {peer:peer} has not signed this message, or it was changed afterwards.</translation>
     </message>
     <message>
       <source>telemetry.mosquitto_ends</source>

@@ -22,6 +22,7 @@ from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import HearthError
 from core.contracts.notices import plain
+from core.contracts.peer_names import called
 from core.contracts.status import CurvePoint, ExpertStatus, Status
 from core.logs import printable
 from tests.desktop.conftest import ToyWorker, make_status
@@ -128,11 +129,11 @@ def test_the_text_grows_and_the_newest_bytes_experts_are_lit(qtbot: QtBot, talk:
     card = talk.demo.experts
     assert card.title.text() == "Byte 5: “s”"
     assert talk.demo._figures.text().startswith("5 of 50 bytes")
-    assert card.grids[0].text((1, 1)) == "text.0.1.1: 3f2a91c0, weight 50%, 12 ms"
+    assert card.grids[0].text((1, 1)) == "text.0.1.1: Tota Nala (3f2a91c0), weight 50%, 12 ms"
     assert [[row[1].text() for row in figures._rows] for figures in card.lists] == [
-        ["This PC", "3f2a91c0"],
-        ["3f2a91c0", "This PC"],
-        ["b8e1d2aa", "No answer"],
+        ["This PC", "Tota Nala"],
+        ["Tota Nala", "This PC"],
+        ["Guli Juri", "No answer"],
     ]
     assert talk.demo._pill._label.text() == "5 of 6 answered"
     assert "1 of 6 experts did not answer" in card._missing._label.text()
@@ -149,7 +150,7 @@ def test_a_byte_is_chosen_in_the_text_and_in_the_strip(qtbot: QtBot, talk: Talk)
     cursor.setPosition(4)
     demo.page.setTextCursor(cursor)
     assert demo.experts.title.text() == "Byte 3: “c”"
-    assert demo.experts.lists[0]._rows[0][1].text() == "3f2a91c0"
+    assert demo.experts.lists[0]._rows[0][1].text() == "Tota Nala"
     talk.say("e")
     qtbot.waitUntil(lambda: talk.written.endswith("e"))
     assert demo.experts.title.text() == "Byte 3: “c”"  # it stays while the text goes on
@@ -284,7 +285,7 @@ def test_letters_stay_with_their_peers() -> None:
         *("peer_a", "peer_b", "peer_c", "peer_rest"),
     ]
     assert {hosts.letter(str(number)) for number in range(40)} == {*LETTERS[4:], "+"}
-    assert name_of(LOFT) == "3f2a91c0"
+    assert name_of(LOFT) == called(LOFT)
 
 
 def test_signs_that_show_nothing_are_dots() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from core.contracts.network_status import FoundRun
+from core.contracts.peer_names import called
 from core.identity import Identity
 from core.net.nat import NOT_CERTAIN
 from tests.swarm.namespaces import ROOT, Host, Internet
@@ -101,7 +102,7 @@ def test_two_port_restricted_nats_are_punched(internet: Internet) -> None:
     left.meet(right)
     assert left.echo(right)["path"] == "direct"
     assert right.echo(left)["path"] == "direct"
-    left.until("what worked", step={"code": "reach.by_punching", "args": {"peer": right.name[:8]}})
+    left.until("what worked", step={"code": "reach.by_punching", "args": {"peer": right.name}})
     assert public.do("state")["relayed_bytes"] == 0
 
 
@@ -147,7 +148,7 @@ def test_a_symmetric_nat_is_reached_through_a_willing_relay(internet: Internet) 
     left.meet(right)
     for peer, other in ((left, right), (right, left)):
         done = peer.echo(other)
-        assert done.get("path") == f"relayed via {public.name[:8]}", done
+        assert done.get("path") == f"relayed via {called(public.name)}", done
     assert public.do("state")["relayed_bytes"] > 4 * TENSOR
 
 
@@ -161,7 +162,7 @@ def test_workers_behind_routers_find_each_other_and_share_experts(internet: Inte
     for peer in (left, host):
         assert peer.until_reached("punchable", "cone").outside == [f"{peer.host.router.address}:4000"]  # type: ignore[union-attr]
     odd.until_reached("relayed", "symmetric")
-    relayed = f"relayed via {public.name[:8]}"
+    relayed = f"relayed via {called(public.name)}"
     for peer, other, path in (
         (left, host, "direct"),
         (host, left, "direct"),

@@ -10,6 +10,7 @@ import pytest
 
 from core.contracts.errors import HearthError, PeerUnreachable
 from core.contracts.net import Payload, PeerAddress
+from core.contracts.peer_names import called
 from core.identity import Identity
 from core.net import relay as limits
 from core.net.dial_back import DialBack, DialledBack
@@ -75,7 +76,7 @@ async def test_calls_of_all_sizes_pass_in_both_directions_and_the_path_is_shown(
     assert [bytes(data) for _, data in answers] == payloads
     _, data = await three.right.call(three.left.peer, "echo", Echo(), Echo, b"back", deadline_s=10)
     assert bytes(data) == b"back"
-    assert three.left.pool.links[three.right.peer].path == f"relayed via {three.middle.peer.hex()[:8]}"
+    assert three.left.pool.links[three.right.peer].path == f"relayed via {called(three.middle.peer.hex())}"
     assert len(three.reaches[1].relay.pipes) == 1
 
 

@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.contracts.errors import DataFolderError, IdentityError
+from core.contracts.notices import notice
+from core.contracts.peer_names import called, two_words
 from core.identity import WORD_COUNT, Identity, parse_peer, peer_text, verify
 from core.key_file import FILE
 
@@ -140,3 +142,21 @@ def test_a_peer_has_a_text_form() -> None:
     assert peer_text(peer) == PEER
     with pytest.raises(IdentityError, match="64 hexadecimal digits"):
         parse_peer(PEER[:-1])
+
+
+def test_a_peer_is_called_by_two_words_of_its_key_or_as_it_wishes_and_its_digits_stay() -> None:
+    assert two_words(PEER) == two_words(PEER) != two_words(PEER.replace("b8", "b9"))
+    first, second = two_words(PEER).split()
+    assert first.isalpha() and first.istitle() and len(first) == len(second) == 4
+    assert called(PEER) == f"{first} {second} (03a107bf)"
+    assert called(PEER, "Ada") == "Ada (03a107bf)"
+
+
+def test_keys_alike_have_names_unlike() -> None:
+    names = {two_words(f"{number:064x}") for number in range(2000)}
+    assert len(names) == 2000
+    assert len({name[0] for name in names}) > 10
+
+
+def test_a_sentence_calls_a_peer_by_its_name() -> None:
+    assert str(notice("peer.banned", peer=PEER)) == f"Peer {called(PEER)} is banned."

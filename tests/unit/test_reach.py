@@ -38,8 +38,8 @@ def test_reachability_says_the_best_step_that_worked() -> None:
     peer = ALICE.peer
     assert judge("cone", "stranger", None, ())[0] == judge("symmetric", "stranger", None, ())[0] == "reachable"
     assert judge("cone", "nobody", None, ())[0] == "punchable"
-    assert judge("unknown", "nobody", peer, ()) == ("punchable", notice("reach.by_punching", peer=peer.hex()[:8]))
-    assert judge("symmetric", "nobody", None, {peer}) == ("relayed", notice("reach.by_relay", peer=peer.hex()[:8]))
+    assert judge("unknown", "nobody", peer, ()) == ("punchable", notice("reach.by_punching", peer=peer.hex()))
+    assert judge("symmetric", "nobody", None, {peer}) == ("relayed", notice("reach.by_relay", peer=peer.hex()))
     assert judge("symmetric", "nobody", None, ())[0] == "dial-out only"
     assert judge("none", "nobody", None, ())[0] == "dial-out only"  # a firewall, not a NAT
     assert judge("unknown", "nobody", None, ())[0] == "unknown"

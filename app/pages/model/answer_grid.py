@@ -10,7 +10,7 @@ from app import theme as look
 from app.formats import milliseconds, percent, tip
 from app.icons import smooth
 from app.language import tr
-from app.pages.model.answering_hosts import HERE, LOCAL, Hosts, name_of
+from app.pages.model.answering_hosts import HERE, LOCAL, Hosts, name_of, short_name_of
 from app.theme import theme
 from app.widgets.basics import Bar, Label
 from app.widgets.boxes import grid_box
@@ -276,8 +276,8 @@ class AnswerList(QWidget):
                 time.setText(tr("left out"))
                 continue
             swatch.set("lit", self._hosts.letter(answer.host), self._hosts.tone(answer.host))
-            who.setText(name_of(answer.host))
-            who.setToolTip("" if answer.host == LOCAL else tip(answer.host))
+            who.setText(short_name_of(answer.host))
+            who.setToolTip("" if answer.host == LOCAL else tip(f"{name_of(answer.host)}\n{answer.host}"))
             bar.set_value(answer.weight, "ember_fill" if answer.host == LOCAL else "text2")
             share.setText(percent(answer.weight, 0))
             time.setText(milliseconds(answer.ms))

@@ -2,6 +2,7 @@
 
 from app.language import tr
 from core.contracts.control import Answer
+from core.contracts.peer_names import called, two_words
 
 LOCAL = "local"
 """This PC, in `Answer.host`."""
@@ -10,8 +11,6 @@ HERE = "Y"
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXZ"
 TONES = ("peer_a", "peer_b", "peer_c")
 REST = "peer_rest"
-NAME = 8
-"""Digits of a peer's name that are shown."""
 
 
 class Hosts:
@@ -34,8 +33,13 @@ class Hosts:
 
 
 def name_of(host: str) -> str:
-    """ "This PC", or how another peer's name begins."""
-    return tr("This PC") if host == LOCAL else host[:NAME]
+    """ "This PC", or what another peer is called."""
+    return tr("This PC") if host == LOCAL else called(host)
+
+
+def short_name_of(host: str) -> str:
+    """The same without the digits of its key, where there is no room for them."""
+    return tr("This PC") if host == LOCAL else two_words(host)
 
 
 def missing(answers: list[Answer]) -> str:
