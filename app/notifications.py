@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, QSettings, QTimer, Signal
 
 from app.formats import data_size, number
 from app.language import tr
-from app.pages.contribution.history import KINDS
+from app.pages.contribution.history import KINDS, for_others
 from app.worker.client import WorkerClient
 from core.contracts.ledger import Amounts, Totals
 
@@ -102,7 +102,7 @@ class Notifier(QObject):
     """
 
     lent = Signal(str)
-    """Today's computing time in words, as of the last look at the ledger; "" if nobody could tell it."""
+    """Today's compute time and what was done for others, in words, as of the last look; "" if nobody could tell it."""
 
     def __init__(
         self, client: WorkerClient, view: QSettings, tell: Callable[[str], None], seen: Callable[[], bool]
@@ -159,7 +159,9 @@ class Notifier(QObject):
                 self._tell(f"{tr('Hearth {version} has been installed.', version=installed)} {again}")
 
     def _take(self, totals: Totals) -> None:
-        self.lent.emit(KINDS["seconds"].write(totals.today.amounts.seconds))
+        today = totals.today.amounts
+        time_of = KINDS["seconds"].write(today.seconds)
+        self.lent.emit(tr("{time} today, for others {amount}", time=time_of, amount=for_others(today)))
         if self._milestones is None:
             self._milestones = Milestones(self._kept())
         before = dict(self._milestones.kept)

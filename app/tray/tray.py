@@ -84,7 +84,7 @@ class Tray(QObject):
 
     def show_today(self, lent: str) -> None:
         """What was shared since midnight, in words, for the tooltip; "" if that is not known."""
-        self._tip(self._told[0], tr("{amount} today", amount=lent) if lent else "")
+        self._tip(self._told[0], lent)
 
     def _tip(self, state: str, today: str) -> None:
         """The reason gives way where there is no room for all."""

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 
 from core.commands import common, tables
 from core.community.reading import read_only
@@ -61,7 +61,16 @@ def table(answer: Totals) -> RenderableType:
         shown.add_row(name, style="bold")
         for row in _rows(amounts):
             shown.add_row(*row)
-    return shown
+    told = ", ".join(
+        f"{for_others(period.amounts)} {when}" for period, when in ((answer.today, "today"), (answer.all, "ever"))
+    )
+    return Group(f"For others: {told}.", "", shown)
+
+
+def for_others(amounts: Amounts) -> str:
+    """What was done for other peers, apart from the training of this PC."""
+    calls = counted(amounts.peer_calls, "expert call")
+    return f"{calls} and {traffic(amounts.reduced)} combined" if amounts.reduced else calls
 
 
 def _device(device: str) -> str:
@@ -74,12 +83,12 @@ def _device(device: str) -> str:
 def _rows(amounts: list[Amounts]) -> list[list[str]]:
     """Label and figures of each line that is not nothing."""
     lines: list[tuple[str, Callable[[Amounts], float], Callable[[Amounts], str]]] = [
+        ("Expert calls for others", lambda a: a.peer_calls, lambda a: f"{a.peer_calls:,}"),
+        ("Combined for others' trunk", lambda a: a.reduced, lambda a: traffic(a.reduced)),
+        ("Expert calls for itself", lambda a: a.calls - a.peer_calls, lambda a: f"{a.calls - a.peer_calls:,}"),
         ("Samples trained", lambda a: a.samples, lambda a: f"{a.samples:,}"),
         ("Bytes of text trained", lambda a: a.tokens, lambda a: f"{a.tokens:,}"),
-        ("Expert calls served", lambda a: a.calls, lambda a: f"{a.calls:,}"),
-        ("  of other peers", lambda a: a.peer_calls, lambda a: f"{a.peer_calls:,}"),
         ("Samples in the common trunk", lambda a: a.accepted, lambda a: f"{a.accepted:,}"),
-        ("Combined for the trunk", lambda a: a.reduced, lambda a: traffic(a.reduced)),
         ("Compute time", lambda a: a.seconds, lambda a: duration(a.seconds)),
         ("Received from peers", lambda a: a.bytes_in, lambda a: traffic(a.bytes_in)),
         ("Sent to peers", lambda a: a.bytes_out, lambda a: traffic(a.bytes_out)),

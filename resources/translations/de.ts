@@ -328,6 +328,10 @@
       <translation>Dieser PC hat {size} Text trainiert.</translation>
     </message>
     <message>
+      <source>{time} today, for others {amount}</source>
+      <translation>heute {time}, für andere {amount}</translation>
+    </message>
+    <message>
       <source>Quit Hearth and start it again to use it.</source>
       <translation>Beende Hearth und starte es neu, um sie zu benutzen.</translation>
     </message>
@@ -574,8 +578,8 @@
       <translation>Trainierte Beispiele</translation>
     </message>
     <message>
-      <source>Expert calls served</source>
-      <translation>Bediente Expertenaufrufe</translation>
+      <source>Expert calls for others</source>
+      <translation>Expertenaufrufe für andere</translation>
     </message>
     <message>
       <source>Energy</source>
@@ -590,16 +594,20 @@
       <translation>gerechnet</translation>
     </message>
     <message>
-      <source>samples trained</source>
-      <translation>Beispiele trainiert</translation>
+      <source>expert calls for others</source>
+      <translation>Expertenaufrufe für andere</translation>
     </message>
     <message>
-      <source>of text trained</source>
-      <translation>Text trainiert</translation>
+      <source>combined for others</source>
+      <translation>für andere zusammengeführt</translation>
     </message>
     <message>
-      <source>expert calls served</source>
-      <translation>Expertenaufrufe bedient</translation>
+      <source>samples trained here</source>
+      <translation>hier trainierte Beispiele</translation>
+    </message>
+    <message>
+      <source>of text trained here</source>
+      <translation>Text hier trainiert</translation>
     </message>
     <message>
       <source>of electricity</source>
@@ -676,6 +684,10 @@
     <message>
       <source>Text trained</source>
       <translation>Trainierter Text</translation>
+    </message>
+    <message>
+      <source>Expert calls served</source>
+      <translation>Bediente Expertenaufrufe</translation>
     </message>
     <message>
       <source>Samples in the common trunk</source>

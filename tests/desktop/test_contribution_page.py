@@ -352,6 +352,21 @@ def test_the_share_card_is_a_picture_that_names_nobody(
     assert QGuiApplication.clipboard().image().width() == picture.width()
 
 
+def test_the_share_card_tells_what_was_done_for_others_apart(
+    page: tuple[MainWindow, ContributionPage], summer: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, contribution = page
+    cards: list[share_picture.Shared] = []
+    monkeypatch.setattr(share_picture, "paint", cards.append)
+    contribution.card()
+    ever = read_only(summer).totals(time.time()).all.amounts
+    assert 0 < ever.peer_calls < ever.calls
+    figures = {meaning: amount for amount, meaning in cards[0].figures}
+    assert figures["expert calls for others"] == KINDS["peer_calls"].short(ever.peer_calls)
+    assert KINDS["calls"].short(ever.calls) not in figures.values()
+    assert f"{KINDS['peer_calls'].short(ever.peer_calls)} ever" in texts(contribution.calls)
+
+
 def credited(days: int) -> Credit:
     """To this PC, on so many days up to today."""
     today = day_of(time.time())

@@ -80,7 +80,7 @@ def test_milestones_come_from_the_ledger(qtbot: QtBot, toy: ToyWorker, heard: He
     toy.tell_of(read_only(folder))
     with qtbot.waitSignal(heard.notifier.lent) as today:
         heard.client.dial()
-    assert today.args == ["30 min"] and heard.told == []
+    assert today.args == ["30 min today, for others 0 calls"] and heard.told == []
     lent(folder, 0.5)
     toy.tell_of(read_only(folder))
     heard.notifier.look()
@@ -134,6 +134,17 @@ def test_nothing_is_said_to_be_of_today_that_no_worker_tells(qtbot: QtBot, heard
     with qtbot.waitSignal(heard.notifier.lent) as today:
         heard.notifier.look()
     assert today.args == [""]
+
+
+def test_what_was_done_for_others_is_told_apart(qtbot: QtBot, toy: ToyWorker, heard: Heard, folder: Path) -> None:
+    ledger = Ledger(folder)
+    ledger.add("digits", "cpu", Amounts(seconds=60, calls=143_000, peer_calls=14_758))
+    ledger.add("digits", "", Amounts(reduced=3_100_000))
+    ledger.close()
+    toy.tell_of(read_only(folder))
+    with qtbot.waitSignal(heard.notifier.lent) as today:
+        heard.client.dial()
+    assert today.args == ["1 min today, for others 14,758 calls + 3.1 MB"]
 
 
 def test_nothing_is_written_each_minute(qtbot: QtBot, toy: ToyWorker, heard: Heard, folder: Path) -> None:

@@ -82,10 +82,10 @@ def test_the_icon_is_drawn_anew_only_for_another_state(tray: Tray, monkeypatch: 
 def test_the_tooltip_tells_state_reason_and_what_was_lent_today(tray: Tray) -> None:
     tray.show_state("paused", "You paused it.")
     assert tray.icon.toolTip() == "Hearth: Paused\nYou paused it."
-    tray.show_today("3 h 12 min")
-    assert tray.icon.toolTip() == "Hearth: Paused\nYou paused it.\n3 h 12 min today"
+    tray.show_today("3 h 12 min today, for others 1,204 calls")
+    assert tray.icon.toolTip() == "Hearth: Paused\nYou paused it.\n3 h 12 min today, for others 1,204 calls"
     tray.show_state("attention", "word " * 100)
-    assert len(tray.icon.toolTip()) == TOOLTIP_CHARACTERS and tray.icon.toolTip().endswith("…\n3 h 12 min today")
+    assert len(tray.icon.toolTip()) == TOOLTIP_CHARACTERS and tray.icon.toolTip().endswith("calls")
     tray.show_state("paused", "You paused it.")
     tray.show_today("")
     assert tray.icon.toolTip() == "Hearth: Paused\nYou paused it.", "nobody tells what was lent today"

@@ -139,6 +139,22 @@ def test_what_was_sent_is_counted_as_the_app_and_providers_do(
         assert heading in [line.strip() for line in told.splitlines()]
 
 
+def test_what_was_done_for_others_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = Ledger(tmp_path)
+    ledger.add("digits", "cpu", Amounts(samples=32, calls=143_000, peer_calls=14_758))
+    ledger.add("vc", "", Amounts(reduced=3_100_000))
+    ledger.close()
+    assert cli.main(["stats", "--data-dir", str(tmp_path)]) == 0
+    head, *told = capsys.readouterr().out.splitlines()
+    done = "14,758 expert calls and 3.1 MB combined"
+    assert head == f"For others: {done} today, {done} ever."
+    rows = [line.split("  ") for line in told]
+    assert {row[1]: row[-1].strip() for row in rows if row[0] == "" and len(row) > 2}[
+        "Expert calls for itself"
+    ] == "128,242"
+    assert [line for line in told if "Expert calls for others" in line and "14,758" in line]
+
+
 def test_help_is_also_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     for words, expected in ((["help"], "commands:"), (["help", "trunk"], "usage: hearth trunk")):
         with pytest.raises(SystemExit) as ended:

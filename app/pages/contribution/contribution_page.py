@@ -99,7 +99,7 @@ class ContributionPage(LookingPage):
         )
         add(self.head, (self._told, 1), self.range, self.export)
         self.lent, self.trained = TotalCard(tr("Compute time"), "clock"), TotalCard(tr("Samples trained"), "model")
-        self.calls, self.energy = TotalCard(tr("Expert calls served"), "experts"), TotalCard(tr("Energy"), "energy")
+        self.calls, self.energy = TotalCard(tr("Expert calls for others"), "experts"), TotalCard(tr("Energy"), "energy")
         self.credit = CreditCard()
         self.credit.hide()
         self._cards = (self.lent, self.trained, self.calls, self.energy, self.credit)
@@ -242,7 +242,7 @@ class ContributionPage(LookingPage):
         for card, metrics, estimates in (
             (self.lent, ["seconds"], [False] * 3),
             (self.trained, kinds, [False] * 3),
-            (self.calls, ["calls"], [False] * 3),
+            (self.calls, ["peer_calls"], [False] * 3),
             (self.energy, ["kwh"], list(map(is_estimate, each))),
         ):
             shown = [KINDS[metric] for metric in metrics]
@@ -314,10 +314,12 @@ class ContributionPage(LookingPage):
         ever = totals.all.amounts
         figures = [
             ("seconds", tr("of computing")),
-            ("samples", tr("samples trained")),
-            ("tokens", tr("of text trained")),
+            ("peer_calls", tr("expert calls for others")),
+            ("reduced", tr("combined for others")),
+            ("samples", tr("samples trained here")),
+            ("tokens", tr("of text trained here")),
+            ("kwh", tr("of electricity")),
         ]
-        figures += [("calls", tr("expert calls served")), ("kwh", tr("of electricity"))]
         told = [
             (KINDS[metric].short(getattr(ever, metric)), words) for metric, words in figures if getattr(ever, metric)
         ]

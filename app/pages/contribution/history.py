@@ -101,6 +101,7 @@ KINDS: dict[str, Kind] = {
     "seconds": Kind(mark("Compute time"), (("seconds", "", ""),), _hours, TIME, MINUTE),
     "samples": Kind(mark("Samples trained"), (("samples", "", ""),), _count(mark("%Ln sample(s)")), PLAIN),
     "tokens": Kind(mark("Text trained"), (("tokens", "", ""),), data_size, SIZE),
+    "peer_calls": Kind(mark("Expert calls for others"), (("peer_calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
     "calls": Kind(mark("Expert calls served"), (("calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
     "accepted": Kind(
         mark("Samples in the common trunk"), (("accepted", "", ""),), _count(mark("%Ln sample(s)")), PLAIN
@@ -147,6 +148,12 @@ def together(kinds: Sequence[Kind], amounts: Sequence[float], exact: bool = Fals
     write = [kind.write if exact else kind.short for kind in kinds]
     told = [words(amount) for words, amount in zip(write, amounts, strict=True) if amount]
     return " + ".join(told) or write[0](0.0)
+
+
+def for_others(amounts: Amounts) -> str:
+    """What was done for other peers, apart from this PC's own training: "1,204 calls + 3.1 MB" that it combined."""
+    kinds = KINDS["peer_calls"], KINDS["reduced"]
+    return together(kinds, (amounts.peer_calls, amounts.reduced), exact=True)
 
 
 def is_estimate(amounts: Amounts) -> bool:
