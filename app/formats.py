@@ -7,7 +7,8 @@ from PySide6.QtCore import QLocale, QTime
 from PySide6.QtGui import Qt
 
 from app import language
-from app.language import locale
+from app.language import locale, tr
+from core.contracts.words import traffic
 
 NONE = "\N{EN DASH}"
 """In the place of a figure that is not known."""
@@ -33,15 +34,21 @@ def short(value: float) -> str:
     return number(value) if abs(value) >= 100 else locale().toString(float(value), "g", 3)
 
 
-def count(value: float) -> str:
-    """A count where there is little room: "9,999", "12.3k", "123k", "1.2M"."""
-    if value < 10_000:
+def count(value: float, exact_below: int = 10_000) -> str:
+    """A count where there is little room, in about three figures: "9,999", "12.3 k", "123 k", "1.24 M", "2.05 bn".
+
+    Args:
+        value: the count.
+        exact_below: the count from which on it is rounded.
+    """
+    if value < exact_below:
         return number(value)
-    for unit in ("k", "M"):
-        value /= 1000
+    unit = ""
+    for greater in ("k", "M", tr("bn")):
         if value < 999.5:
-            return f"{number(value, 1 if value < 99.95 else 0)}{unit}"
-    return f"{number(value / 1000, 1)}G"
+            break
+        value, unit = value / 1000, greater
+    return f"{number(value, 0 if value >= 99.95 else 1 if value >= 9.995 else 2)} {unit}"
 
 
 def percent(share: float, decimals: int = 1) -> str:
@@ -56,11 +63,7 @@ def data_size(count: float, whole_from: int = 100) -> str:
         count: bytes.
         whole_from: the amount of a unit from which on there is no decimal.
     """
-    for unit in ("B", "kB", "MB", "GB"):
-        if count < 1000:
-            return f"{number(count, 0 if unit == 'B' or count >= whole_from else 1)} {unit}"
-        count /= 1000
-    return f"{number(count, 1)} TB"
+    return traffic(count, number, whole_from)
 
 
 def milliseconds(ms: float) -> str:

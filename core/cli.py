@@ -105,6 +105,8 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
         "Show what this PC contributed today, in 7 days and in total, by run and by device.",
         same,
     )
+    top = add("top", "top.show", "Watch what Home shows on the terminal: state, runs, devices, peers, what was done.")
+    top.add_argument("--once", action="store_true", help="print it once, as where no terminal is")
     benchmark = add("benchmark", "benchmark.show", "Show how fast this PC is, as measured at the first start.", same)
     benchmark.add_argument("--again", action="store_true", help="measure again, as soon as this PC may compute")
     benchmark.add_argument("--run", help="the run's name or id (the one that is shown first)")

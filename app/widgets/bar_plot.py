@@ -6,7 +6,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPen
 
-from app.formats import number, short
+from app.formats import short
 from app.language import tr
 from app.theme import theme
 from app.widgets.picking import beside
@@ -70,11 +70,17 @@ class BarPlot(Plot):
         self._are_told = told
         self.bars = NOTHING
         self._write: Callable[[float], str] = str
+        self._brief = self._write
         self._by, self._unit = 1.0, ""
         self._stale = False
 
     def set_bars(
-        self, name: str, bars: Bars, write: Callable[[float], str], scale: Callable[[float], tuple[float, str]]
+        self,
+        name: str,
+        bars: Bars,
+        write: Callable[[float], str],
+        scale: Callable[[float], tuple[float, str]],
+        brief: Callable[[float], str] | None = None,
     ) -> None:
         """Show these.
 
@@ -82,9 +88,11 @@ class BarPlot(Plot):
             name: what they are, also the accessible name.
             write: an amount as text, exactly and with its unit.
             scale: for the greatest amount: by what the axis divides, and its unit.
+            brief: an amount as text where there is little room; by default as `write` does.
         """
-        self._name, self.bars, self._write = name, bars, write
-        self._by, self._unit = scale(max(bars.sums(), default=0.0))
+        self._name, self.bars, self._write, self._brief = name, bars, write, brief or write
+        self._by, unit = scale(max(bars.sums(), default=0.0))
+        self._unit = tr(unit)
         self.setAccessibleName(name)
         if self.at is not None and self.at >= len(bars.labels):
             self.at = None
@@ -175,7 +183,7 @@ class BarPlot(Plot):
 
     def _paint_amounts(self, painter: QPainter, sums: Sequence[float]) -> None:
         """Above the bars, as many as fit, counted from the last one."""
-        words = [f"{number(whole / self._by, whole / self._by < 10)} {self._unit}".rstrip() for whole in sums]
+        words = [self._brief(whole) for whole in sums]
         for at in self._fitting(painter, words):
             if sums[at] > 0:
                 crest = self.place(at, sums[at])

@@ -22,10 +22,9 @@ def countdown(seconds: float) -> str:
 
 def duration(seconds: float) -> str:
     """40 s, 24 min, 3 h 12 min."""
-    if seconds < 60:
+    if round(seconds) < 60:
         return f"{seconds:.0f} s"
-    minutes = int(seconds // 60)
-    hours, minutes = divmod(minutes, 60)
+    hours, minutes = divmod(round(seconds / 60), 60)
     return " ".join([f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes))
 
 
@@ -51,15 +50,20 @@ def size(amount: float, number: Number = rounded) -> str:
     return f"{number(mb, 0)} MB" if mb < 1024 else f"{number(mb / 1024, 1)} GB"
 
 
-def traffic(amount: float, number: Number = rounded) -> str:
-    """300 MB, 11.4 GB; MB of 10^6 bytes, as providers count.
+def traffic(amount: float, number: Number = rounded, whole_from: int = 100) -> str:
+    """812 B, 4.2 MB, 300 MB, 11.4 GB; MB of 10^6 bytes, as providers count.
 
     Args:
         amount: bytes.
         number: writes the figure.
+        whole_from: the amount of a unit from which on there is no decimal.
     """
-    mb = amount / 1e6
-    return f"{number(mb, 1)} MB" if mb < 1000 else f"{number(mb / 1000, 1)} GB"
+    unit = "B"
+    for greater in ("kB", "MB", "GB", "TB"):
+        if amount < 999.5:
+            break
+        amount, unit = amount / 1000, greater
+    return f"{number(amount, 0 if unit == 'B' or amount >= whole_from else 1)} {unit}"
 
 
 def operations(flops: float, number: Number = rounded) -> str:
@@ -82,7 +86,8 @@ def electricity(kwh: float, number: Number = rounded) -> str:
         kwh: kilowatt-hours.
         number: writes the figure.
     """
-    return f"{number(kwh * 1000, 2)} Wh" if kwh < 0.1 else f"{number(kwh, 2)} kWh"
+    amount, unit = (kwh * 1000, "Wh") if kwh < 0.1 else (kwh, "kWh")
+    return f"{number(amount, 0 if amount >= 100 else 1 if amount >= 10 else 2)} {unit}"
 
 
 def counted(count: int, one: str, many: str = "") -> str:

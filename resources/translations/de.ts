@@ -312,6 +312,10 @@
       <source>Ask the model at any time, and see who answered.</source>
       <translation>Frage das Modell jederzeit und sieh, wer geantwortet hat.</translation>
     </message>
+    <message>
+      <source>bn</source>
+      <translation>Mrd</translation>
+    </message>
     <message numerus="yes">
       <source>This PC has shared %Ln hour(s) of compute time.</source>
       <translation>

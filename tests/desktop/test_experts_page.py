@@ -187,7 +187,7 @@ def test_the_hosted_ones_are_listed_with_their_calls(qtbot: QtBot, toy: ToyWorke
         page.look()
         return [page.hosted.model.index(0, column).data() for column in range(5)]
 
-    qtbot.waitUntil(lambda: first() == ["0.0.0", "900", "28.8k", "1,204", "100%"])  # busy, and calls wait beside
+    qtbot.waitUntil(lambda: first() == ["0.0.0", "900", "28.8 k", "1,204", "100%"])  # busy, and calls wait beside
     assert page.hosted.model.index(0, 2).data(Qt.ItemDataRole.ToolTipRole) == "28,800"
     table = page.hosted.table
     assert all(table.sizeHintForColumn(column) <= table.columnWidth(column) for column in range(5)), "cut off"

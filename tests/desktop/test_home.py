@@ -236,7 +236,7 @@ def test_today_is_what_the_ledger_tells(qtbot: QtBot, toy: ToyWorker, folder: Pa
         "shared, 2 h 40 min of it on the GPU",
         "48,210",
         "Text",
-        "4.20",
+        "4.2",
         "Energy, about",
         "0.41",
     ):

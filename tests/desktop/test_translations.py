@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QLocale, Qt
 from PySide6.QtWidgets import QApplication
 
-from app.formats import count, number, percent
+from app.formats import count, data_size, number, percent
 from app.language import (
     BRITISH,
     LANGUAGES,
@@ -26,9 +26,10 @@ from app.language import (
     tr_setting,
     use,
 )
+from app.pages.contribution.history import KINDS
 from core.contracts import notices
 from core.contracts.notices import notice, plain
-from core.contracts.words import clock
+from core.contracts.words import clock, duration, electricity, traffic
 from tests.translations import sentences, sources
 
 PLACES = re.compile(r"\{\w+\}|%Ln")
@@ -79,8 +80,8 @@ def test_german_speaks_to_a_friend() -> None:
 def test_numbers_plurals_and_figures_follow_the_language() -> None:
     assert tr("%Ln expert(s)", 1) == "1 expert" and tr("%Ln expert(s)", 1204) == "1,204 experts"
     assert (number(1234.5, 1), percent(0.972)) == ("1,234.5", "97.2%")
-    assert [count(n) for n in (0, 9_999, 12_345, 99_960)] == ["0", "9,999", "12.3k", "100k"]
-    assert [count(n) for n in (999_499, 999_500, 1_240_000, 3e9)] == ["999k", "1.0M", "1.2M", "3.0G"]
+    assert [count(n) for n in (0, 9_999, 12_345, 99_960)] == ["0", "9,999", "12.3 k", "100 k"]
+    assert [count(n) for n in (999_499, 999_500, 1_240_000, 3e9)] == ["999 k", "1.00 M", "1.24 M", "3.00 bn"]
     speak("de")
     assert tr("%Ln expert(s)", 1) == "1 Experte" and tr("%Ln expert(s)", 1204) == "1.204 Experten"
     assert tr("%Ln expert(s)", 4096**4) == "281.474.976.710.656 Experten", "more than Qt counts"
@@ -156,3 +157,23 @@ def test_a_language_read_from_the_right_turns_the_window_round(qapp: QApplicatio
     assert tr("Home") == "بيت" and qapp.layoutDirection() is Qt.LayoutDirection.RightToLeft
     speak("en")
     assert qapp.layoutDirection() is Qt.LayoutDirection.LeftToRight
+
+
+def test_one_thing_has_one_rounding_wherever_it_is_written() -> None:
+    for seconds, words in {20.0: "20 s", 59.6: "1 min", 96.0: "2 min", 5400.0: "1 h 30 min"}.items():
+        assert KINDS["seconds"].write(seconds) == duration(seconds) == words
+    assert KINDS["seconds"].short(96.0) == "2 min" and KINDS["seconds"].short(11_520.0) == "3.2 h"
+    for size in (0, 812, 999.6, 4_249_000, 99_960_000, 155_700_000, 3.1e12):
+        written = data_size(size)
+        assert KINDS["tokens"].short(size) == KINDS["tokens"].write(size) == written
+        assert traffic(size) == written.replace(".0 ", " ")
+    for kwh in (0.0042, 0.41, 12.34, 512.0):
+        assert KINDS["kwh"].short(kwh) == KINDS["kwh"].write(kwh)
+        assert electricity(kwh) == electricity(kwh, number).replace(".00 ", " ").replace("0 Wh", " Wh").replace(
+            ". ", " "
+        )
+    assert [count(value) for value in (9_999, 12_345, 999_600, 1_240_000, 2.05e9)] == [
+        "9,999", "12.3 k", "1.00 M", "1.24 M", "2.05 bn",
+    ]  # fmt: skip
+    speak("de")
+    assert count(2.05e9) == "2,05 Mrd" and data_size(4_249_000) == "4,2 MB"

@@ -167,7 +167,7 @@ def test_a_trunk_that_was_taken_over_is_of_no_trainers(said: Any) -> None:
     status = TrunkStatus("mine-1", "dedloc", [part], "ab" * 32, sent=260_000)
     code, text = said("trunk", trunk=[status])
     assert code == 0 and "step 7 taken over  5f5f5f5f" in text
-    assert "traffic 0.3 MB sent, 0 MB received" in text
+    assert "traffic 260 kB sent, 0 B received" in text
     made = msgspec.structs.replace(status, parts=[msgspec.structs.replace(part, peers=3)])
     assert "step 7 of 3 trainers  5f5f5f5f" in said("trunk", trunk=[made])[1]
 

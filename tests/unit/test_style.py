@@ -32,6 +32,7 @@ LATER_IMPORTS = {
     "core/cli.py": 1,
     "core/compute/process.py": 1,
     "core/commands/running.py": 4,
+    "core/commands/keys.py": 3,
     "core/worker/opening.py": 1,
     "core/community/telemetry.py": 1,
     "app/__main__.py": 1,

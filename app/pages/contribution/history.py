@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QDate
 
-from app.formats import clock, data_size, number
+from app.formats import clock, count, data_size, number
 from app.language import locale, mark, told, tr
 from app.widgets.bar_plot import Bars, Part
 from core.community.calendar import HOUR, MINUTE, midnight
@@ -56,12 +56,13 @@ class Kind(NamedTuple):
     """Whether there is none of it while this PC does not compute."""
 
     def short(self, amount: float) -> str:
-        """An amount in three figures: "1.24 M", "54 min"."""
+        """An amount in three figures, rounded as `write` does where that has no more: "1.24 M", "54 min", "3.2 h"."""
+        if self.scale is PLAIN:
+            return count(amount, EXACT)
         by, unit = self.scale(amount or self.usual)
-        whole = amount / by
-        if whole >= 100 or (by == 1 and whole == round(whole)) or not amount or unit in ("s", "min"):
-            return f"{number(whole)} {unit}".rstrip()
-        return f"{number(whole, 1 if whole >= 10 or unit == 'h' else 2)} {unit}".rstrip()
+        if not amount or by == HOUR:
+            return f"{number(amount / by, 0 if amount >= 100 * by or not amount else 1)} {unit}"
+        return self.write(amount)
 
 
 def _hours(seconds: float) -> str:
@@ -93,7 +94,9 @@ def _by_size(*steps: tuple[float, float, str]) -> Callable[[float], tuple[float,
     return lambda most: next((step[1:] for step in reversed(steps) if most >= step[0]), steps[0][1:])
 
 
-PLAIN = _by_size((0, 1, ""), (1e5, 1e3, "k"), (1e6, 1e6, "M"), (1e9, 1e9, "bn"))
+EXACT = 100_000
+"""Counts below are written with all their digits."""
+PLAIN = _by_size((0, 1, ""), (EXACT, 1e3, "k"), (1e6, 1e6, "M"), (1e9, 1e9, mark("bn")))
 SIZE = _by_size((0, 1, "B"), (1e3, 1e3, "kB"), (1e6, 1e6, "MB"), (1e9, 1e9, "GB"), (1e12, 1e12, "TB"))
 TIME = _by_size((0, 1, "s"), (MINUTE, MINUTE, "min"), (HOUR, HOUR, "h"))
 ENERGY = _by_size((0, 1e-3, "Wh"), (0.1, 1, "kWh"))

@@ -104,4 +104,4 @@ class TodayCard(StaleCard):
         shown = bars(LENT, [Answer(series, series)], "all", "week", {}, [])
         if shown != self.plot.bars:  # a plot that is drawn anew costs as much as a changed one
             self.plot.set_empty(tr(NOTHING_YET))
-            self.plot.set_bars(tr("Compute time by day"), shown, LENT.write, LENT.scale)
+            self.plot.set_bars(tr("Compute time by day"), shown, LENT.write, LENT.scale, LENT.short)
