@@ -70,7 +70,7 @@ class BarPlot(Plot):
         self._are_told = told
         self.bars = NOTHING
         self._write: Callable[[float], str] = str
-        self._brief = self._write
+        self._brief: Callable[[float], str] = str
         self._by, self._unit = 1.0, ""
         self._stale = False
 

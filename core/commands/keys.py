@@ -26,8 +26,10 @@ def keys() -> Iterator[Wait]:
 
         terminal = sys.stdin.fileno()
         before = termios.tcgetattr(terminal)
-        handlers = {signal.SIGTERM: lambda *_: sys.exit(128 + signal.SIGTERM), signal.SIGTSTP: signal.SIG_IGN}
-        kept = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        kept = {
+            signal.SIGTERM: signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM)),
+            signal.SIGTSTP: signal.signal(signal.SIGTSTP, signal.SIG_IGN),
+        }
         try:
             tty.setcbreak(terminal)
             yield _key

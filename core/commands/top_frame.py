@@ -61,14 +61,14 @@ def frame(seen: Seen, console: Console | None) -> RenderableType:
     peers, connected = (network.peers, network.connected) if network else ([], 0)
     reason = Text(f"{english(status.reason)} {english(status.until)}".strip())
     warnings = [Text(f"Attention: {said}", style="red") for said in status.attention[:MOST]]
-    above = [
+    above: list[RenderableType] = [
         Group(_head(status.state, status.time), reason, *warnings),
         _runs(status),
         _devices(status),
         _done(seen.totals),
         Text(_network(network, seen.totals.today.amounts), no_wrap=True, overflow="ellipsis"),
     ]
-    spaced = [part for one in above for part in (one, Text())][:-1]
+    spaced: list[RenderableType] = [part for one in above for part in (one, Text())][:-1]
     if console is None:
         return Group(*spaced, _peers(peers, connected))
     for parts in (spaced, above):

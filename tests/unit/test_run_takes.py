@@ -19,7 +19,7 @@ def told(run: RunDetails, name: str) -> str:
 
 def test_data_memory_disk_and_traffic_are_told() -> None:
     run = details_of(TEXT)
-    assert "0.5 MB in 8 parts" in told(run, "Data")
+    assert "466 kB in 8 parts" in told(run, "Data")
     takes = told(run, "Takes")
     assert "of memory" in takes and "of the disk" in takes and "received (estimated" in takes
     assert "3.2 MB;" in told(details_of(LISTED), "Data"), "the organiser says it to those who lack the list"
