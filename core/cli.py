@@ -124,6 +124,7 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     start.add_argument(
         "--for", dest="seconds", type=starting, default=3600.0, metavar="TIME", help="such as 30m or 2h (1h)"
     )
+    start.add_argument("--end", action="store_true", help="end it early: all rules hold again")
     add("resume", "control.resume", "Resume after a pause.")
     add("quit", "control.quit", "Save and end the worker and the app.")
     _add_run(add)

@@ -34,6 +34,8 @@ def _pause_gpu(options: argparse.Namespace) -> None:
 
 
 def start(options: argparse.Namespace) -> None:
+    if options.end:
+        return _end_start(options)
     with common.client(options) as client:
         client.call("start_now", {"seconds": options.seconds}, dict)
         status = client.call("status", {}, Status)
@@ -41,6 +43,13 @@ def start(options: argparse.Namespace) -> None:
     print(f"Started for {duration(options.seconds)}, until {clock(now + options.seconds, now)}.")
     if not (status.cpu or status.gpu):
         print(f"It does not compute yet: {english(status.reason)} {english(status.until)}")
+
+
+def _end_start(options: argparse.Namespace) -> None:
+    with common.client(options) as client:
+        client.call("end_lift", {"rule": "choice"}, dict)
+        now = client.call("status", {}, Status)
+    print(f"All rules hold again. Now {now.state}: {english(now.reason)} {english(now.until)}".rstrip())
 
 
 def resume(options: argparse.Namespace) -> None:

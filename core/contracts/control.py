@@ -26,7 +26,13 @@ PICTURE_SIDE = 256
 PAUSE_S = 366 * 86_400
 """The longest timed pause."""
 START_NOW_S = 86_400
-"""The longest time of `start_now`."""
+"""The longest time of `start_now`, and for which a rule is lifted."""
+Liftable = Literal[
+    "battery", "user", "hours", "programs", "game", "cpu_busy", "energy", "network_hours", "metered", "quota",
+    "gpu_user", "gpu_programs", "gpu_busy",
+]  # fmt: skip
+"""Rules that the user can lift for a while: those that they chose, not those that protect the PC (heat, memory, disk)
+or are ended by Resume."""
 RunName = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 """Of a run that this PC has joined: its id, or its name if no other has that. None: the one that is shown first."""
 
@@ -165,6 +171,20 @@ class StartNowParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`start_now`: compute for a while although the user is not away."""
 
     seconds: Annotated[float, msgspec.Meta(gt=0, le=START_NOW_S)] = 3600.0
+
+
+class LiftParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`lift`: compute for a while although this rule says otherwise."""
+
+    rule: Liftable
+    seconds: Annotated[float, msgspec.Meta(gt=0, le=START_NOW_S)] = 3600.0
+
+
+class EndLiftParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`end_lift`: let a rule hold again before its time is over."""
+
+    rule: Liftable | Literal["choice"]
+    """`choice`: what `start_now` lifts."""
 
 
 class SetSettingsParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

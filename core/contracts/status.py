@@ -67,6 +67,10 @@ class RuleStatus(msgspec.Struct, frozen=True):
     """Unix time at which it ends by itself, if it does."""
     unknown: bool = False
     """Nothing measures it."""
+    lifted_until: Time | None = None
+    """Unix time until which the user has lifted it; None: it holds."""
+    offers: Literal["lift", "end"] | None = None
+    """What the user can do about it: lift it for a while (`LiftParams`), or end that early (`EndLiftParams`)."""
 
     @property
     def title(self) -> Notice:

@@ -234,6 +234,8 @@ class _Session:
             "pause_gpu": (_NoParams, lambda _: worker.policy.pause_gpu(arrived)),
             "resume": (_NoParams, lambda _: worker.policy.resume()),
             "start_now": (wire.StartNowParams, lambda params: worker.policy.start_now(params.seconds)),
+            "lift": (wire.LiftParams, lambda params: worker.policy.lift(params.rule, params.seconds)),
+            "end_lift": (wire.EndLiftParams, lambda params: worker.policy.end_lift(params.rule)),
             "quit": (_NoParams, lambda _: worker.quit()),
             "predict": (wire.PredictParams, lambda params: worker.runs.asked(params.run, "picture").predict(params)),
             "generate": (wire.GenerateParams, lambda params: self._generate(request.id, params)),

@@ -10,7 +10,7 @@ from core.contracts.status import RuleStatus, State, Status, YieldStatus
 PROMISE_MS = 250
 GPU_RULE = "gpu_user"
 """A rule that is told only where a graphics processor is used (`core.policy.rules.judge`)."""
-FINE, UNKNOWN = "verdict.fine", "verdict.unknown"
+FINE, UNKNOWN, LIFTED = "verdict.fine", "verdict.unknown", "verdict.lifted"
 """Codes of the verdicts of rules that stop nothing."""
 FEW = 5
 """Fewer measurements say little."""
@@ -58,7 +58,7 @@ def uses_gpus(rules: Iterable[RuleStatus]) -> bool:
 
 
 def verdict(rule: RuleStatus, gpus: bool) -> Notice:
-    """What a rule says: which it stops, `FINE`, or `UNKNOWN`.
+    """What a rule says: which it stops, `LIFTED`, `FINE`, or `UNKNOWN`.
 
     Args:
         gpus: a graphics processor is used.
@@ -66,6 +66,8 @@ def verdict(rule: RuleStatus, gpus: bool) -> Notice:
     stops = [notice(f"verdict.{name}") for name in rule.stops if name != "gpu" or gpus]
     if stops:
         return notice("verdict.stops", what=stops)
+    if rule.lifted_until is not None and rule.rule != "choice":
+        return notice("verdict.lifted")
     return notice("verdict.unknown" if rule.unknown else "verdict.fine")
 
 

@@ -5,12 +5,12 @@ import dataclasses
 from core.contracts import schedule
 from core.contracts.notices import Notice, Sentences, notice
 from core.contracts.settings import Settings
-from core.contracts.status import State
+from core.contracts.status import Resource, State
 from core.policy.hysteresis import Held, number
-from core.policy.inputs import Compute, Machine, Usage, Verdict, Wishes
+from core.policy.inputs import LIFTED, Compute, Machine, Usage, Verdict, Wishes
 from core.policy.protection_rules import chosen_device, uses_gpus
 from core.policy.rule_input import Case
-from core.policy.rules import LIFTED, judge
+from core.policy.rules import judge
 from core.policy.signals.reading import Signals
 
 USUAL = Machine()
@@ -32,7 +32,7 @@ class Decision:
     start_now: bool
     """It does not compute, but would after "Start now"; a pause is ended by Resume."""
     started: bool
-    """"Start now" is in force."""
+    """That the user is here counts for nothing: they pressed "Start now", or lifted that rule."""
     network: bool
     """Peers may be called and served. Pausing leaves it on: others find what this PC keeps."""
     rules: tuple[Verdict, ...]
@@ -75,7 +75,7 @@ def decide(
     if deciding is not None:
         state, reason, until, moment = _stopped(deciding, off, compute, now)
     else:
-        state, reason, until, moment = _computing(case, off)
+        state, reason, until, moment = _computing(case, off, _first_end(rules, "cpu" if cpu else "gpu"))
     cores = max(1, machine.cores)
     return Decision(
         state=state,
@@ -86,7 +86,7 @@ def decide(
         cpu=cpu,
         gpu=gpu,
         start_now=startable and not (cpu or gpu),
-        started=case.wishes.start_now_until is not None,
+        started="user" in case.wishes.lifts,
         network=network,
         rules=rules,
         cpu_share=(settings.cpu_share_idle if case.away else settings.cpu_share_in_use) / 100,
@@ -115,7 +115,13 @@ def _stopped(verdict: Verdict, off: Verdict | None, compute: Compute, now: float
     return verdict.state, verdict.reason, verdict.until, verdict.until_time
 
 
-def _computing(case: Case, off: Verdict | None) -> Told:
+def _first_end(rules: tuple[Verdict, ...], resource: Resource) -> Verdict | None:
+    """The rule without whose being lifted a resource would stand still; of several the first that holds again."""
+    lifted = (rule for rule in rules if resource in rule.spares)
+    return min(lifted, key=lambda rule: rule.lifted_until or 0.0, default=None)
+
+
+def _computing(case: Case, off: Verdict | None, lifted: Verdict | None) -> Told:
     compute, soon = case.compute, (notice("compute.ready_soon"),)
     if compute.barred is not None:
         return "limited", (compute.barred,), (notice("access.begins"),), None
@@ -135,13 +141,13 @@ def _computing(case: Case, off: Verdict | None) -> Told:
         if compute.reachable:
             return "preparing", (notice("run.stuck"),), (notice("run.goes_on"),), None
         return "preparing", (notice("run.unreachable"),), (notice("run.begins"),), None
-    reason, until, moment = _contributing(case)
+    reason, until, moment = _contributing(case, lifted)
     if off is not None:
         reason = (*reason, notice("run.without_peers"), *off.reason)
     return "contributing", reason, (until,), moment
 
 
-def _contributing(case: Case) -> tuple[Sentences, Notice, float | None]:
+def _contributing(case: Case, lifted: Verdict | None) -> tuple[Sentences, Notice, float | None]:
     compute, settings, idle = case.compute, case.settings, number(case.signals.idle_s)
     if compute.experts:
         work = [notice("run.training", n=compute.experts)]
@@ -152,6 +158,9 @@ def _contributing(case: Case) -> tuple[Sentences, Notice, float | None]:
     if case.wishes.gpu_paused and uses_gpus(case):
         work.append(notice("gpu_choice.reason"))
     end = case.wishes.start_now_until
+    if lifted is not None and lifted.offers == "end" and (end is None or (lifted.lifted_until or 0.0) < end):
+        end = lifted.lifted_until
+        return (notice("run.lifted", rule=lifted.title), *work), notice("run.until_lift", end=end), end
     if end is not None:
         return (notice("choice.you_started"), *work), notice("choice.keeps_running", end=end), end
     end = schedule.parse(settings.compute_hours).next_change(case.now)

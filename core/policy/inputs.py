@@ -4,12 +4,18 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Literal
 
-from core.contracts.control import PAUSE_S, START_NOW_S
+from core.contracts.control import PAUSE_S, START_NOW_S, Liftable
 from core.contracts.notices import Notice, Sentences
-from core.contracts.status import RuleStatus, State
+from core.contracts.status import Resource, RuleStatus, State
 
 Phase = Literal["absent", "starting", "training", "stopping", "stopped", "leaving"]
 """Of the compute process: none, not ready yet, at work, told to stop, alive without work, saving and ending."""
+
+
+LIFTED = frozenset({"user", "hours", "cpu_busy"})
+"""The rules that "Start now" lifts. It asks for computing although the user is here, so it lifts what looks at the user
+and the clock; not what protects the PC (battery, heat, memory, disk), costs money (energy), or was chosen by name
+(programs, games), nor the GPU's own rules: what makes the screen stutter is chosen in the settings."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,10 +26,18 @@ class Wishes:
     paused_until: float | None = None
     """None with `paused`: until resumed."""
     start_now_until: float | None = None
-    """Until then this PC computes although the user is here: see `core.policy.rules.LIFTED`."""
+    """Until then this PC computes although the user is here: see `LIFTED`."""
     quitting: bool = False
     gpu_paused: bool = False
     """The graphics processors only, until resumed."""
+    lifted: Mapping[Liftable, float] = dataclasses.field(default_factory=dict)
+    """Rules that the user has lifted one by one, and until when."""
+
+    @property
+    def lifts(self) -> Mapping[str, float]:
+        """All rules that are lifted, by whatever, and until when."""
+        started = {} if self.start_now_until is None else dict.fromkeys(LIFTED, self.start_now_until)
+        return started | {rule: max(end, started.get(rule, end)) for rule, end in self.lifted.items()}
 
     def at(self, now: float) -> "Wishes":
         """The wishes without those whose time has passed, or is impossible: the clock was set back, the file damaged.
@@ -34,6 +48,9 @@ class Wishes:
             return dataclasses.replace(self, paused_until=None).at(now)
         if self.start_now_until is not None and not now < self.start_now_until <= now + START_NOW_S:
             return dataclasses.replace(self, start_now_until=None).at(now)
+        lifted = {rule: end for rule, end in self.lifted.items() if now < end <= now + START_NOW_S}
+        if lifted != self.lifted:
+            return dataclasses.replace(self, lifted=lifted).at(now)
         if self.paused and self.paused_until is not None and now >= self.paused_until:
             return dataclasses.replace(self, paused=False, paused_until=None)
         return self
@@ -114,3 +131,5 @@ class Verdict(RuleStatus, frozen=True):
     """What the PC is in, if this rule decides."""
     reason: Sentences = ()
     """Why, if it stops something."""
+    spares: tuple[Resource, ...] = ()
+    """What it would stop if it were not lifted."""

@@ -5,9 +5,11 @@ thermometer or a known kind of network is the usual case. Such a rule says that 
 """
 
 from collections.abc import Callable
+from typing import get_args
 
 from msgspec.structs import replace
 
+from core.contracts.control import Liftable
 from core.contracts.notices import notice
 from core.policy import protection_rules as limits
 from core.policy.hysteresis import number
@@ -15,10 +17,7 @@ from core.policy.inputs import Verdict
 from core.policy.rule_input import COMPUTE, GPU, Case, hours_rule, live_value, programs_rule
 from core.policy.signals.reading import UNKNOWN, Reading
 
-LIFTED = frozenset({"user", "hours", "cpu_busy"})
-"""The rules that "Start now" lifts. It asks for computing although the user is here, so it lifts what looks at the user
-and the clock; not what protects the PC (battery, heat, memory, disk), costs money (energy), or was chosen by name
-(programs, games), nor the GPU's own rules: what makes the screen stutter is chosen in the settings."""
+LIFTABLE = frozenset(get_args(Liftable))
 
 
 def choice(case: Case) -> Verdict:
@@ -37,7 +36,8 @@ def choice(case: Case) -> Verdict:
         until = notice("choice.resume_at", end=end)
         return replace(stop, live=live, reason=(reason,), until=(until,), until_time=end)
     if wishes.start_now_until is not None:
-        return replace(row, live=notice("choice.start_now", end=wishes.start_now_until))
+        end = wishes.start_now_until
+        return replace(row, live=notice("choice.start_now", end=end), lifted_until=end, offers="end")
     return row
 
 
@@ -161,17 +161,23 @@ GPU_ONLY = (limits.gpu_choice, limits.gpu_user, limits.gpu_programs, limits.gpu_
 
 
 def judge(case: Case) -> tuple[Verdict, ...]:
-    """All rules on a case, but for those on the use of GPUs where none is used. "Start now" takes the stops of those
-    that it lifts."""
+    """All rules on a case, but for those on the use of GPUs where none is used; what is lifted stops nothing."""
     rules = RULES if limits.uses_gpus(case) else tuple(rule for rule in RULES if rule not in GPU_ONLY)
-    verdicts = tuple(rule(case) for rule in rules)
-    end = case.wishes.start_now_until
-    if end is None:
-        return verdicts
-    wants = notice("rule.lifted", end=end)
-    return tuple(
-        replace(verdict, stops=(), until=(), until_time=None, wants=wants)
-        if verdict.rule in LIFTED and verdict.stops
-        else verdict
-        for verdict in verdicts
+    return tuple(_lifted(case, rule(case)) for rule in rules)
+
+
+def _lifted(case: Case, verdict: Verdict) -> Verdict:
+    """A verdict after what the user has lifted, and with what they can do about it."""
+    end, own = case.wishes.lifts.get(verdict.rule), verdict.rule in case.wishes.lifted
+    if end is None or not (own or verdict.stops):
+        return replace(verdict, offers="lift") if verdict.stops and verdict.rule in LIFTABLE else verdict
+    return replace(
+        verdict,
+        stops=(),
+        until=(),
+        until_time=None,
+        wants=notice("rule.lifted", end=end),
+        lifted_until=end,
+        offers="end" if own else None,
+        spares=verdict.stops,
     )

@@ -3,9 +3,11 @@
 import dataclasses
 import time
 from collections.abc import Callable, Collection
+from typing import Literal
 
 import psutil
 
+from core.contracts.control import Liftable
 from core.contracts.notices import notice
 from core.contracts.settings import Settings, cores
 from core.contracts.status import Resource, RuleStatus
@@ -65,10 +67,11 @@ class Policy:
         Args:
             cause: time.monotonic() of what led to it, for the measured promise; None: what the signals say.
         """
-        now, start_now_until = time.time(), self.wishes.start_now_until
+        now, lifts = time.time(), self.wishes.lifts
         self.wishes = self.wishes.at(now)
-        if cause is None and start_now_until is not None and self.wishes.start_now_until is None:
-            cause = time.monotonic() - max(0.0, now - start_now_until)  # until then no input had to stop it
+        ended = [end for rule, end in lifts.items() if rule not in self.wishes.lifts]
+        if cause is None and ended:
+            cause = time.monotonic() - max(0.0, now - max(ended))  # until then nothing had to stop it
         self.signals = signals = self._watch.read()
         self._held = hold(signals, self.settings, self._held, now)
         machine = dataclasses.replace(self._machine, uses_gpus=self._runs.can_use_gpus)
@@ -93,9 +96,12 @@ class Policy:
         self.decide()
 
     def pause(self, seconds: float | None, cause: float) -> None:
-        """Stop until resumed or for `seconds`; `cause` is the time.monotonic() of the request."""
+        """Stop until resumed or for `seconds`; `cause` is the time.monotonic() of the request.
+
+        What was lifted or started is so again after it, as far as its time is not over by then.
+        """
         until = None if seconds is None else time.time() + seconds
-        self._wish(dataclasses.replace(self.wishes, paused=True, paused_until=until, start_now_until=None), cause)
+        self._wish(dataclasses.replace(self.wishes, paused=True, paused_until=until), cause)
 
     def pause_gpu(self, cause: float) -> None:
         """Leave the graphics processors until resumed; `cause` as in `pause`."""
@@ -111,6 +117,17 @@ class Policy:
         until = time.time() + seconds
         wishes = dataclasses.replace(self.wishes, paused=False, paused_until=None, start_now_until=until)
         self._wish(wishes, time.monotonic())
+
+    def lift(self, rule: Liftable, seconds: float) -> None:
+        """Compute for `seconds` although this rule says otherwise."""
+        lifted = {**self.wishes.lifted, rule: time.time() + seconds}
+        self._wish(dataclasses.replace(self.wishes, lifted=lifted), time.monotonic())
+
+    def end_lift(self, rule: Liftable | Literal["choice"]) -> None:
+        """Let a rule hold again; "choice": all that "Start now" has lifted."""
+        lifted = {name: end for name, end in self.wishes.lifted.items() if name != rule}
+        start = None if rule == "choice" else self.wishes.start_now_until
+        self._wish(dataclasses.replace(self.wishes, lifted=lifted, start_now_until=start), time.monotonic())
 
     def quit(self) -> None:
         self.wishes = dataclasses.replace(self.wishes, quitting=True)
@@ -141,6 +158,6 @@ def _cause(decision: Decision, signals: Signals, resource: Resource) -> float:
 
 
 def _load_wishes(files: Files) -> Wishes:
-    """A pause outlives a restart."""
+    """What the user asked for outlives a restart, as far as its time is not over."""
     wishes = files.read(WISHES_FILE, Wishes, notice("file.loss_wishes"))
-    return dataclasses.replace(wishes, start_now_until=None, quitting=False)
+    return dataclasses.replace(wishes, quitting=False)

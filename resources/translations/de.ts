@@ -6084,6 +6084,10 @@
       <translation>Dieser PC nimmt am Lauf {run} schon teil.</translation>
     </message>
     <message>
+      <source>run.lifted</source>
+      <translation>Du hast die Regel „{rule}“ aufgehoben.</translation>
+    </message>
+    <message>
       <source>run.link_alone</source>
       <translation>Dieser PC arbeitet allein, und ein Link führt zu anderen Peers: Starte seinen Worker mit --join oder --listen, oder erlaube andere Peers in den Einstellungen.</translation>
     </message>
@@ -6221,6 +6225,10 @@
     <message>
       <source>run.until_input_at</source>
       <translation>Hält an, sobald du Maus oder Tastatur benutzt, sonst um {at:clock}.</translation>
+    </message>
+    <message>
+      <source>run.until_lift</source>
+      <translation>Läuft, bis diese Regel um {end:clock} wieder gilt, oder bis du „Pause“ drückst.</translation>
     </message>
     <message>
       <source>run.until_pause</source>
@@ -6658,6 +6666,10 @@
     <message>
       <source>verdict.gpu</source>
       <translation>GPU</translation>
+    </message>
+    <message>
+      <source>verdict.lifted</source>
+      <translation>aufgehoben</translation>
     </message>
     <message>
       <source>verdict.network</source>

@@ -2705,6 +2705,10 @@
       <translation>This PC has joined the run {run} already.</translation>
     </message>
     <message>
+      <source>run.lifted</source>
+      <translation>You lifted the rule “{rule}”.</translation>
+    </message>
+    <message>
       <source>run.link_alone</source>
       <translation>This PC works alone, and a link leads to other peers: start its worker with --join or --listen, or allow other peers in Settings.</translation>
     </message>
@@ -2842,6 +2846,10 @@
     <message>
       <source>run.until_input_at</source>
       <translation>Stops as soon as you use the mouse or keyboard, otherwise at {at:clock}.</translation>
+    </message>
+    <message>
+      <source>run.until_lift</source>
+      <translation>Runs until {end:clock}, when that rule holds again, or until you press Pause.</translation>
     </message>
     <message>
       <source>run.until_pause</source>
@@ -3279,6 +3287,10 @@
     <message>
       <source>verdict.gpu</source>
       <translation>GPU</translation>
+    </message>
+    <message>
+      <source>verdict.lifted</source>
+      <translation>lifted</translation>
     </message>
     <message>
       <source>verdict.network</source>

@@ -142,6 +142,29 @@ def test_a_pause_outlives_a_restart(tmp_path: Path) -> None:
         assert running.status().until_time is not None
 
 
+def test_what_is_started_and_lifted_outlives_a_pause_and_a_kill(tmp_path: Path) -> None:
+    (tmp_path / "settings.json").write_text(json.dumps({"version": 2, "energy_budget_kwh": 2}))
+    contributed(tmp_path, Amounts(kwh=2.03))  # it computes nothing, whatever is started
+    running = RunningWorker(tmp_path)
+    running.call("start_now")
+    running.call("pause")
+    running.call("resume")
+    running.call("lift", {"rule": "battery"})
+    wait_until(lambda: "battery" in (tmp_path / "wishes.json").read_text(), "the wishes to be saved")
+    running.process.kill()
+    running.process.communicate()
+    with worker(tmp_path) as again:
+        rules = {rule.rule: rule for rule in again.status().why}
+        assert rules["choice"].live.code == "choice.start_now" and rules["choice"].offers == "end"
+        assert rules["battery"].offers == "end" and rules["energy"].offers == "lift"
+        assert abs((rules["battery"].lifted_until or 0) - time.time() - 3600) < PATIENCE_S
+        assert "All rules hold again. Now limited" in hearth(tmp_path, "start", "--end").stdout
+        again.call("end_lift", {"rule": "battery"})
+        assert [rule.rule for rule in again.status().why if rule.lifted_until] == []
+        with pytest.raises(ProtocolError):
+            again.call("lift", {"rule": "heat_cpu"})
+
+
 def test_quit_returns_when_everything_is_gone(tmp_path: Path) -> None:
     start_paused(tmp_path)
     running = RunningWorker(tmp_path)

@@ -400,6 +400,55 @@ def test_start_now_lifts_neither_what_protects_the_pc_nor_what_was_chosen_by_nam
     assert not rules["user"].stops and rules["user"].wants == notice("rule.lifted", end=NOW + 600)
 
 
+def test_a_rule_that_the_user_has_lifted_stops_nothing_for_its_time() -> None:
+    wishes, unplugged = Wishes(lifted={"battery": NOW + 600}), signals(power=Power(False))
+    stopped = {rule.rule: rule for rule in choose(unplugged).rules}["battery"]
+    assert (stopped.stops, stopped.offers, stopped.lifted_until) == (("cpu", "gpu"), "lift", None)
+    running = choose(unplugged, wishes=wishes)
+    assert running.train and running.until_time == NOW + 600
+    assert running.reason[0] == notice("run.lifted", rule=notice("battery.title"))
+    assert running.until == (notice("run.until_lift", end=NOW + 600),)
+    row = {rule.rule: rule for rule in running.rules}["battery"]
+    assert (row.stops, row.offers, row.lifted_until, row.until) == ((), "end", NOW + 600, ())
+    assert not choose(unplugged, wishes=wishes, now=NOW + 600).train
+    assert not choose(signals(power=Power(False), front=Front("game")), wishes=wishes).train, "of one rule only"
+
+
+def test_a_lifted_rule_that_would_stop_nothing_ends_nothing() -> None:
+    decision = choose(wishes=Wishes(lifted={"battery": NOW + 600}))
+    assert codes(decision.until) == ["run.until_input"]
+    assert {rule.rule: rule.offers for rule in decision.rules}["battery"] == "end"
+
+
+def test_of_what_is_lifted_and_started_the_first_end_is_told() -> None:
+    unplugged = signals(2.0, power=Power(False))
+    for lift, start, told in ((600, 900, "run.until_lift"), (900, 600, "choice.keeps_running")):
+        wishes = Wishes(start_now_until=NOW + start, lifted={"battery": NOW + lift})
+        decision = choose(unplugged, wishes=wishes)
+        assert (decision.until_time, codes(decision.until)) == (NOW + 600, [told])
+
+
+def test_what_protects_the_pc_cannot_be_lifted() -> None:
+    for measured in ({"memory_free": 1}, {"disk_free": 1}):
+        (stops,) = [rule for rule in choose(signals(**measured)).rules if rule.stops]
+        assert stops.offers is None
+    (hot,) = [rule for rule in choose(heat_stop_cpu=True).rules if rule.stops]
+    assert hot.offers is None
+
+
+def test_a_lift_that_no_user_can_have_asked_for_does_not_count() -> None:
+    for end in (NOW - 1, NOW + 90_000, 1e300):
+        assert not choose(signals(power=Power(False)), wishes=Wishes(lifted={"battery": end})).train
+
+
+def test_start_now_counts_on_under_a_pause_and_shows_how_to_end_it() -> None:
+    wishes = Wishes(paused=True, paused_until=NOW + 60, start_now_until=NOW + 600)
+    assert choose(signals(2.0), wishes=wishes).state == "paused"
+    running = choose(signals(2.0), wishes=wishes, now=NOW + 60)
+    assert running.train and codes(running.reason)[0] == "choice.you_started"
+    assert (running.rules[0].offers, running.rules[0].lifted_until) == ("end", NOW + 600)
+
+
 def test_start_now_is_offered_where_it_would_start_anything() -> None:
     settings = Settings(compute_hours="0:00-0:01", idle_only=True)
     busy = hold(signals(cpu_others=0.9), settings, Held(), NOW - 5)
