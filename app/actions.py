@@ -27,6 +27,12 @@ class Actions(QObject):
     """Show what a run is, named as the worker's `run_details` takes it, and ask whether to join it; "": ask which."""
     invite = Signal(str)
     """Show the link by which others join the run with this id."""
+    show_setting = Signal(str)
+    """Show the setting of this name, as a rule of "Why am I (not) running?" goes by it."""
+    lift = Signal(str)
+    """Lift the rule of this name for an hour."""
+    end_lift = Signal(str)
+    """Let the rule of this name hold again; "choice": end what `start_now` began."""
     change_settings = Signal(dict)
     """Names and new values of `core.contracts.settings.Settings`."""
     retry = Signal()

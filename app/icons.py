@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.theme import STATE_TONE, theme
 
-POINTS = ("chevron-right", "undo")
+POINTS = ("chevron-left", "chevron-right", "undo")
 """Icons that point along the line."""
 
 

@@ -256,6 +256,9 @@ QHeaderView {{ background: transparent; border: none; }}
 QHeaderView::section {{
     background: transparent; color: {c["text2"]}; border: none; border-bottom: 1px solid {c["line"]}; padding: 4px 9px;
 }}
+QTableView[week="true"] {{ background: transparent; border: none; outline: none; }}
+QTableView[week="true"] QTableCornerButton::section {{ background: transparent; border: none; }}
+QTableView[week="true"] QHeaderView::section {{ border: none; padding: 0 4px 0 1px; }}
 QMenu {{ background: {c["raised"]}; color: {c["text"]}; border: 1px solid {c["border"]}; padding: 6px; }}
 QMenu::item {{ padding: 8px 40px 8px 14px; border-radius: {RADIUS_CONTROL}px; }}
 QMenu::item:selected {{ background: {c["ember_soft"]}; color: {c["text"]}; }}

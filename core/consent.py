@@ -7,6 +7,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from core.contracts.errors import DataFolderError
+from core.contracts.notices import notice
+from core.contracts.settings import Settings
 from core.regular_files import read_regular
 from core.store.settings_file import write_atomically
 
@@ -46,3 +49,23 @@ def give(folder: Path, where: Literal["app", "command line"]) -> Consent:
     consent = Consent(1, TERMS, datetime.now(UTC).replace(microsecond=0), where, version("hearth"))
     write_atomically(folder / FILE, msgspec.json.format(msgspec.json.encode(consent)))
     return consent
+
+
+def withdraw(folder: Path) -> None:
+    """Keep no consent any more: nothing is started here until it is given anew.
+
+    Raises:
+        DataFolderError: the file cannot be removed.
+    """
+    path = folder / FILE
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise DataFolderError(notice("file.not_written", path=str(path), why=str(error.strerror))) from error
+
+
+def standard(folder: Path) -> Settings:
+    """The settings of who has chosen nothing yet, by how they agreed: the window promises to compute only while they
+    are away, and who starts a worker by hand wants it to work."""
+    consent = read(folder)
+    return Settings(idle_only=consent is not None and consent.given == "app")

@@ -1,5 +1,6 @@
 """The focus ring: two pixels outside of the control, for keyboard focus only."""
 
+import contextlib
 import itertools
 from collections.abc import Iterator
 
@@ -19,8 +20,7 @@ REACH = 4
 
 def order_focus(root: QWidget) -> None:
     """Let Tab go through what is in a widget as its layouts have it, also where some of it was made late."""
-    stops = list(_stops(root))
-    for one, following in itertools.pairwise(stops):
+    for one, following in itertools.pairwise(stops(root)):
         QWidget.setTabOrder(one, following)
 
 
@@ -33,14 +33,15 @@ def order_page(part: QWidget) -> None:
         order_focus(page)
 
 
-def _stops(widget: QWidget) -> Iterator[QWidget]:
+def stops(widget: QWidget) -> Iterator[QWidget]:
+    """What Tab reaches in a widget, as its layouts have it."""
     if widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
         yield widget
     layout = widget.layout()
     if layout is not None:
         yield from _within(layout)
     elif isinstance(widget, QScrollArea) and (inner := widget.widget()) is not None:
-        yield from _stops(inner)
+        yield from stops(inner)
 
 
 def _within(layout: QLayout) -> Iterator[QWidget]:
@@ -50,7 +51,7 @@ def _within(layout: QLayout) -> Iterator[QWidget]:
             continue
         widget, inner = item.widget(), item.layout()
         if widget is not None:
-            yield from _stops(widget)
+            yield from stops(widget)
         elif inner is not None:
             yield from _within(inner)
 
@@ -80,6 +81,13 @@ class FocusRing(QWidget):
     def target(self) -> QWidget | None:
         """The control with the ring."""
         return self._target
+
+    @contextlib.contextmanager
+    def keeping(self) -> Iterator[None]:
+        """Within it a focus that is moved has a ring if the one before had."""
+        before, self.by_keyboard = self.by_keyboard, self.by_keyboard or self.isVisible()
+        yield
+        self.by_keyboard = before
 
     def _focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
         if not isValid(self) or new is None or new is self._target or not self._window.isAncestorOf(new):

@@ -2,110 +2,28 @@
 
 import random
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QFontMetrics, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app import theme as look
 from app.actions import Actions
 from app.formats import number
-from app.icons import Icon, StateGlyph, smooth
-from app.language import phrase, told, tr
+from app.icons import StateGlyph, smooth
+from app.language import told, tr
 from app.theme import theme
-from app.widgets.basics import Divider, Label, Notice, Panel, set_tone
-from app.widgets.boxes import STRETCH, grid_box, hbox, scrolling, vbox
+from app.widgets.basics import Divider, Label, Notice, Panel
+from app.widgets.boxes import STRETCH, hbox, scrolling, vbox
 from app.widgets.buttons import Button
 from app.window.focus_ring import FocusRing
+from app.window.rule_row import MARKS, SETTINGS, RuleRow
 from app.window.sheet import Sheet
 from app.window.sidebar import STATE_WORD
-from core.contracts import notices as wire
-from core.contracts.status import RuleStatus, Status, YieldStatus
-from core.control.why import FEW, FINE, PROMISE_MS, UNKNOWN, Why, promise, uses_gpus, verdict, why
+from core.contracts.status import Status, YieldStatus
+from core.control.why import FEW, PROMISE_MS, UNKNOWN, Why, promise, uses_gpus, verdict, why
 
 WIDTH = 612
 DOTS_HEIGHT = 64
-ICONS = {
-    "choice": "person",
-    "role": "network",
-    "battery": "energy",
-    "user": "clock",
-    "hours": "calendar",
-    "programs": "monitor",
-    "game": "monitor",
-    "cpu_busy": "cpu",
-    "memory": "memory",
-    "heat_cpu": "thermometer",
-    "heat_gpu": "thermometer",
-    "disk": "disk",
-    "own_disk": "disk",
-    "energy": "energy",
-    "network_hours": "calendar",
-    "metered": "network",
-    "quota": "network",
-    "gpu_choice": "person",
-    "gpu_user": "gpu",
-    "gpu_programs": "gpu",
-    "gpu": "gpu",
-    "trunk": "network",
-}
-"""Of the rules, by `RuleStatus.rule`; others get "info"."""
-MARKS = {FINE: ("check", "ok"), UNKNOWN: ("question", "text3")}
-"""Icon and tone of a verdict; one that stops something gets the cross."""
-
-
-class RuleRow(Panel):
-    """One rule: verdict, name, live value, what the settings ask for; what ends it, if it stops anything."""
-
-    def __init__(self) -> None:
-        super().__init__("surface", "", look.RADIUS_CONTROL)
-        self._shown: tuple[RuleStatus, wire.Notice, bool] | None = None
-        grid = grid_box(look.M, 2, margins=(look.M, 6, look.M, 6), within=self)
-        self._mark, self._icon = Icon("check", "ok", 16), Icon("info", "text2", 18)
-        self._title = Label("", "strong", wrap=True)
-        self._live = Label("", "body", wrap=True)
-        self._wants = Label(
-            "", "cap", "text2", wrap=True, align=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        )
-        self._until = Label("", "cap", "text2", wrap=True)
-        for column, (widget, stretch) in enumerate(
-            ((self._mark, 0), (self._icon, 0), (self._title, 9), (self._live, 11), (self._wants, 12))
-        ):
-            grid.addWidget(widget, 0, column)
-            grid.setColumnStretch(column, stretch)
-        grid.addWidget(self._until, 1, 2, 1, 3)
-        self.setMinimumHeight(theme().px(32))
-
-    def show_rule(self, rule: RuleStatus, says: wire.Notice, decides: bool) -> None:
-        """Show a rule.
-
-        Args:
-            says: its verdict (`core.control.why.verdict`).
-            decides: it is the one that decides.
-        """
-        if (rule, says, decides) == self._shown:
-            return
-        self._shown = (rule, says, decides)
-        stops = says.code not in MARKS
-        self._mark.set(*MARKS.get(says.code, ("close", "warn")))
-        self._icon.set(ICONS.get(rule.rule, "info"), "text2")
-        title, live, wants, until = told(rule.title), phrase(rule.live), phrase(rule.wants), told(rule.until)
-        self._title.setText(title)
-        self._live.setText(live)
-        self._wants.setText(wants)
-        word = told(says)
-        end = f"{word[:1].upper()}{word[1:]}. {until}".strip()
-        self._until.setText(end if stops else "")
-        self._until.setVisible(stops)
-        self.fill = "warn_soft" if decides else "surface"
-        set_tone(self._live, "text" if not rule.unknown else "text2")
-        self.setAccessibleName(f"{title}: {word}")
-        self.setAccessibleDescription(f"{live}. {wants}. {until}".strip())
-        self.update()
-
-    @property
-    def words(self) -> str:
-        """All that it says."""
-        return f"{self.accessibleName()}. {self.accessibleDescription()}"
 
 
 class YieldDots(QWidget):
@@ -173,6 +91,9 @@ class WhyPanel(Sheet):
 
     def __init__(self, window: QWidget, ring: FocusRing, actions: Actions) -> None:
         super().__init__(window, ring, WIDTH)
+        self._actions = actions
+        self._led = ""
+        """The rule whose setting was opened last: who comes back goes on there."""
         self.setAccessibleName(tr("Why am I running, or not?"))
         self.rows: list[RuleRow] = []
         self._status: Status | None = None
@@ -231,7 +152,12 @@ class WhyPanel(Sheet):
             self._show(self._status)
         else:
             self._show_nothing()
-        self.open(self.close_button)
+        led = next((row for row in self.rows if self._led and row.rule == self._led and row.isVisibleTo(self)), None)
+        self._led = ""
+        self.open(led.setting if led else self.close_button)
+        if led:
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+            self._area.ensureWidgetVisible(led)
 
     def update_status(self, status: Status) -> None:
         self._status = status
@@ -256,6 +182,10 @@ class WhyPanel(Sheet):
         self._reason.setText(tr("The worker has not answered yet."))
         self._promise.setText(told(promise(YieldStatus(0, None, None))))
 
+    def _show_setting(self, rule: str) -> None:
+        self._actions.show_setting.emit(SETTINGS[rule])
+        self._led = rule
+
     def _show(self, status: Status) -> None:
         answer = why(status)
         running = answer.cpu or answer.gpu
@@ -270,6 +200,9 @@ class WhyPanel(Sheet):
         self._until.setVisible(bool(answer.until))
         while len(self.rows) < len(answer.rules):
             row = RuleRow()
+            row.asked.connect(self._show_setting)
+            row.lift.connect(self._actions.lift)
+            row.end_lift.connect(self._actions.end_lift)
             self.rows.append(row)
             self._rules.addWidget(row)
         gpus = uses_gpus(answer.rules)
@@ -299,6 +232,8 @@ def _summary(answer: Why) -> str:
         first = tr("{some} of %Ln rule(s) stop something.", many, some=number(stopping))
         if stopping == 1:
             first = tr("1 of %Ln rule(s) stops something.", many)
+    elif lifted := sum(rule.lifted_until is not None for rule in answer.rules):
+        first = tr("No rule stops anything; %Ln of {all} is (are) lifted.", lifted, all=number(many))
     elif unknown:
         first = tr("No rule stops anything; %Ln of {all} is (are) not known.", unknown, all=number(many))
     else:

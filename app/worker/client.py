@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -36,6 +36,12 @@ class WorkerClient(Connection):
 
     def start_now(self, failed: Failed = note) -> None:
         self.request("start_now", wire.StartNowParams(), failed=failed)
+
+    def lift(self, rule: str, failed: Failed = note) -> None:
+        self.request("lift", wire.LiftParams(cast(wire.Liftable, rule)), failed=failed)
+
+    def end_lift(self, rule: str, failed: Failed = note) -> None:
+        self.request("end_lift", wire.EndLiftParams(cast(wire.Liftable, rule)), failed=failed)
 
     def set_settings(self, changes: dict[str, Any], done: Callable[[dict[str, Any]], None], failed: Failed) -> None:
         self.request("set_settings", wire.SetSettingsParams(changes), dict[str, Any], done, failed)

@@ -8,9 +8,9 @@ from rich.text import Text
 from core.commands import common, tables
 from core.contracts.notices import english
 from core.contracts.status import Status
-from core.control.why import FINE, UNKNOWN, Why, promise, uses_gpus, verdict, why
+from core.control.why import FINE, LIFTED, UNKNOWN, Why, promise, uses_gpus, verdict, why
 
-MARKS = {FINE: ("✓", ""), UNKNOWN: ("?", "dim")}
+MARKS = {FINE: ("✓", ""), UNKNOWN: ("?", "dim"), LIFTED: ("-", "")}
 """Sign and style of a verdict; one that stops something gets the cross."""
 
 

@@ -8,6 +8,7 @@ import functools
 import itertools
 import re
 import time
+from collections.abc import Sequence
 
 from core.contracts.errors import SettingsError
 from core.contracts.notices import notice
@@ -16,8 +17,8 @@ DAYS = ("mo", "tu", "we", "th", "fr", "sa", "su")
 NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 DAY, WEEK = 24 * 60, 7 * 24 * 60
 """Minutes."""
-MAX_TEXT = 400
-"""Characters of a schedule."""
+MAX_TEXT = 1200
+"""Characters of a schedule; one that changes every hour, in another way each day, has 1,050."""
 TIME = re.compile(r"([0-9]{1,2})(?::([0-9]{2}))?")
 
 
@@ -112,6 +113,48 @@ def _merged(spans: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
         else:
             merged.append((start, end))
     return tuple(merged)
+
+
+def written(minutes: Sequence[bool]) -> str:
+    """The text of a table, as `parse` reads it: "" if it is always on.
+
+    Args:
+        minutes: whether it is on, of each minute since Monday 0:00; some are.
+    """
+    edges = [minute for minute in range(WEEK) if minutes[minute] != minutes[minute - 1]]
+    if not edges:
+        return ""
+    if not minutes[edges[0]]:
+        edges = [*edges[1:], edges[0] + WEEK]  # what goes past Sunday's end begins on Sunday
+    days: dict[int, list[tuple[int, int]]] = {}
+    for start, end in zip(edges[::2], edges[1::2], strict=True):
+        for first, last in [(start, end)] if end - start < DAY else _by_days(start, end):
+            days.setdefault(first // DAY % 7, []).append((first % DAY, last - first // DAY * DAY))
+    alike: dict[str, list[int]] = {}
+    for day in sorted(days):
+        alike.setdefault(",".join(map(_span_text, sorted(days[day]))), []).append(day)
+    return "; ".join(f"{_days_text(found)}{times}" for times, found in alike.items())
+
+
+def _by_days(start: int, end: int) -> list[tuple[int, int]]:
+    """A span of a day or more, cut at each midnight."""
+    cuts = [start, *range((start // DAY + 1) * DAY, end, DAY), end]
+    return list(itertools.pairwise(cuts))
+
+
+def _span_text(span: tuple[int, int]) -> str:
+    start, end = span
+    end = end if end <= DAY else end - DAY
+    return f"{start // 60}:{start % 60:02}-{end // 60}:{end % 60:02}"
+
+
+def _days_text(days: list[int]) -> str:
+    """ "mo-fr " or "sa,su ", with a blank behind it; "" for all."""
+    if len(days) == 7:
+        return ""
+    if len(days) > 2 and days[-1] - days[0] == len(days) - 1:
+        return f"{DAYS[days[0]]}-{DAYS[days[-1]]} "
+    return ",".join(DAYS[day] for day in days) + " "
 
 
 @functools.lru_cache(maxsize=16)

@@ -193,7 +193,9 @@ class Settings:
         placeholder="None",
     )  # fmt: skip
     compute_hours: Text = setting(
-        "", SCHEDULE, "Compute at", "Times of the week, such as mo-fr 18:00-08:00; sa,su 0:00-24:00. Empty: always.",
+        "", SCHEDULE, "Compute at",
+        "Paint the hours with the mouse, or with arrow keys and Space. The text is exact to the minute, such as "
+        "mo-fr 18:30-08:00.",
         placeholder="Always",
     )  # fmt: skip
     network_hours: Text = setting(

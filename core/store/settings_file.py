@@ -40,14 +40,18 @@ MIGRATIONS: dict[int, Callable[[Document], Document]] = {1: _from_1, 2: _from_2}
 """What makes a document of a version one of the next."""
 
 
-def load(folder: Path) -> tuple[Settings, Notice | None]:
+def load(folder: Path, standard: Settings | None = None) -> tuple[Settings, Notice | None]:
     """The settings of a data folder, and what to tell the user if the file could not be used as it is.
+
+    Args:
+        folder: the data folder.
+        standard: the settings if there is no file that can be used; None: `Settings()`.
 
     An unreadable file is set aside under a new name, never deleted, and the defaults are used. A value that cannot be
     costs no other one: who chose to be left alone while here is not trained on for a typing error elsewhere. Of such a
     file, and of one that a newer Hearth has written, a copy is kept, and what this one understands is used.
     """
-    path = folder / FILE
+    path, standard = folder / FILE, standard or Settings()
     try:
         document = msgspec.json.decode(read_regular(path).removeprefix(codecs.BOM_UTF8), type=Document)
         version = document.pop("version", 1)
@@ -60,13 +64,13 @@ def load(folder: Path) -> tuple[Settings, Notice | None]:
         settings, wrong = _understood(document)
         return settings, _keep_wrong(path, settings, wrong) if wrong else None
     except FileNotFoundError:
-        return Settings(), None
+        return standard, None
     except (*UNREADABLE, SettingsError, OSError) as error:
         try:
             kept = notice("file.kept", name=path.replace(aside(path)).name)
         except OSError:
             kept = notice("file.left")
-        return Settings(), notice("settings.unreadable", why=str(error), kept=kept)
+        return standard, notice("settings.unreadable", why=str(error), kept=kept)
 
 
 def _known(document: Document) -> Document:

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from core import consent
 from core.community import schema
 from core.community.ledger import Ledger
 from core.contracts import manifest as manifests
@@ -30,7 +31,7 @@ def read_settings(folder: Path, notes: list[Notice]) -> Settings:
         folder: the data folder.
         notes: for the user; one is added if the file could not be used as it is.
     """
-    settings, note = settings_file.load(folder)
+    settings, note = settings_file.load(folder, consent.standard(folder))
     if note:
         _note(notes, note)
     return settings

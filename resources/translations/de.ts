@@ -2398,6 +2398,50 @@
       <translation>alte Zahlen</translation>
     </message>
     <message>
+      <source>The worker saves and ends, Hearth no longer starts when you log in, and asks again before it does anything. What was trained stays on this PC.</source>
+      <translation>Der Worker sichert und endet, Hearth startet nicht mehr bei der Anmeldung und fragt erneut, bevor es etwas tut. Was trainiert wurde, bleibt auf diesem PC.</translation>
+    </message>
+    <message>
+      <source>The worker saves and ends, and this window closes. Closing the window alone leaves both running.</source>
+      <translation>Der Worker sichert und endet, und dieses Fenster schließt sich. Schließt du nur das Fenster, laufen beide weiter.</translation>
+    </message>
+    <message>
+      <source>You agreed on {date}, in the window.</source>
+      <translation>Du hast am {date} im Fenster zugestimmt.</translation>
+    </message>
+    <message>
+      <source>Withdraw consent</source>
+      <translation>Zustimmung widerrufen</translation>
+    </message>
+    <message>
+      <source>Quit Hearth</source>
+      <translation>Hearth beenden</translation>
+    </message>
+    <message>
+      <source>Consent and quitting</source>
+      <translation>Zustimmung und Beenden</translation>
+    </message>
+    <message>
+      <source>Withdraw and quit</source>
+      <translation>Widerrufen und beenden</translation>
+    </message>
+    <message>
+      <source>Keep it</source>
+      <translation>Beibehalten</translation>
+    </message>
+    <message>
+      <source>Quit</source>
+      <translation>Beenden</translation>
+    </message>
+    <message>
+      <source>Withdraw your consent and quit Hearth now?</source>
+      <translation>Deine Zustimmung widerrufen und Hearth jetzt beenden?</translation>
+    </message>
+    <message>
+      <source>You agreed on {date}, by starting a worker on the command line.</source>
+      <translation>Du hast am {date} zugestimmt, indem du auf der Kommandozeile einen Worker gestartet hast.</translation>
+    </message>
+    <message>
       <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: whoever has them can impersonate this PC.</source>
       <translation>Peers kennen diesen PC an einem Schlüssel. Geht die Festplatte verloren, bringen diese 24 Wörter den Schlüssel zurück und alles, wofür er steht („hearth identity import“). Schreib sie auf: Wer sie hat, kann sich als dieser PC ausgeben.</translation>
     </message>
@@ -2422,8 +2466,28 @@
       <translation>Datei</translation>
     </message>
     <message>
+      <source>{label}, as text</source>
+      <translation>{label}, als Text</translation>
+    </message>
+    <message>
+      <source>Choose at least one hour. Until then nothing changes.</source>
+      <translation>Wähle mindestens eine Stunde. Bis dahin ändert sich nichts.</translation>
+    </message>
+    <message>
+      <source>Every hour</source>
+      <translation>Jede Stunde</translation>
+    </message>
+    <message>
       <source>From a manifest's file…</source>
       <translation>Aus der Datei eines Manifests …</translation>
+    </message>
+    <message>
+      <source>{label}: every hour</source>
+      <translation>{label}: jede Stunde</translation>
+    </message>
+    <message>
+      <source>Clear {label}</source>
+      <translation>{label}: leeren</translation>
     </message>
     <message>
       <source>Start Hearth when I log in</source>
@@ -2513,20 +2577,286 @@
       <translation>Identität</translation>
     </message>
     <message>
+      <source>No setting fits “{words}”. Try another word.</source>
+      <translation>Keine Einstellung passt zu „{words}“. Versuche ein anderes Wort.</translation>
+    </message>
+    <message numerus="yes">
+      <source>{label} and %Ln more</source>
+      <translation>
+        <numerusform>{label} und %Ln weitere</numerusform>
+        <numerusform>{label} und %Ln weitere</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Back to Why</source>
+      <translation>Zurück zum Warum</translation>
+    </message>
+    <message>
       <source>Search settings</source>
       <translation>Einstellungen suchen</translation>
     </message>
     <message>
-      <source>Search settings by label and explanation</source>
-      <translation>Einstellungen nach Name und Erklärung suchen</translation>
+      <source>Search settings by label, explanation and similar words</source>
+      <translation>Einstellungen nach Beschriftung, Erklärung und ähnlichen Wörtern durchsuchen</translation>
     </message>
     <message>
-      <source>No setting has “{words}” in its label or explanation.</source>
-      <translation>Keine Einstellung hat „{words}“ im Namen oder in der Erklärung.</translation>
+      <source>Section</source>
+      <translation>Abschnitt</translation>
     </message>
     <message>
-      <source>Take back: {names}</source>
-      <translation>Zurücknehmen: {names}</translation>
+      <source>Sections</source>
+      <translation>Abschnitte</translation>
+    </message>
+    <message>
+      <source>Back to “Why am I running, or not?”</source>
+      <translation>Zurück zu „Warum läuft es, oder nicht?“</translation>
+    </message>
+    <message>
+      <source>Undo: {what}</source>
+      <translation>Rückgängig: {what}</translation>
+    </message>
+    <message>
+      <source>Takes back: {what}</source>
+      <translation>Nimmt zurück: {what}</translation>
+    </message>
+    <message>
+      <source>network model task project training data text digits manifest</source>
+      <translation>netz modell aufgabe projekt training daten text ziffern manifest</translation>
+    </message>
+    <message>
+      <source>preset mode cpu gpu memory quiet loud fan noise performance power share</source>
+      <translation>voreinstellung modus cpu gpu speicher leise laut lüfter geräusch leistung strom anteil</translation>
+    </message>
+    <message>
+      <source>idle away absent background mouse keyboard screen lock</source>
+      <translation>leerlauf weg abwesend hintergrund maus tastatur bildschirmsperre</translation>
+    </message>
+    <message>
+      <source>idle timeout minutes delay wait</source>
+      <translation>leerlauf zeitlimit minuten verzögerung warten</translation>
+    </message>
+    <message>
+      <source>idle wayland x11 detect unknown</source>
+      <translation>leerlauf wayland x11 erkennen unbekannt</translation>
+    </message>
+    <message>
+      <source>graphics card video cuda games stutter</source>
+      <translation>grafikkarte video cuda spiele ruckeln</translation>
+    </message>
+    <message>
+      <source>laptop notebook unplugged mains power supply</source>
+      <translation>laptop notebook akku netzteil steckdose strom</translation>
+    </message>
+    <message>
+      <source>laptop notebook charge level power</source>
+      <translation>laptop notebook akku ladestand strom</translation>
+    </message>
+    <message>
+      <source>sleep suspend standby hibernate power</source>
+      <translation>schlafen energiesparen standby ruhezustand strom</translation>
+    </message>
+    <message>
+      <source>cpu load usage give way slow other programs</source>
+      <translation>cpu prozessor last auslastung langsam andere programme</translation>
+    </message>
+    <message>
+      <source>gaming games fullscreen film movie video presentation</source>
+      <translation>spiele gaming vollbild film video präsentation</translation>
+    </message>
+    <message>
+      <source>apps applications software exclude block list</source>
+      <translation>apps anwendungen software ausschließen ausnahme liste</translation>
+    </message>
+    <message>
+      <source>apps applications software exclude block list graphics card</source>
+      <translation>apps anwendungen software ausschließen ausnahme liste grafikkarte</translation>
+    </message>
+    <message>
+      <source>cpu load usage percent limit throttle slow</source>
+      <translation>cpu prozessor last auslastung prozent grenze drosseln langsam</translation>
+    </message>
+    <message>
+      <source>cpu load usage percent limit throttle</source>
+      <translation>cpu prozessor last auslastung prozent grenze drosseln</translation>
+    </message>
+    <message>
+      <source>cpu cores multithreading</source>
+      <translation>cpu prozessor kerne multithreading</translation>
+    </message>
+    <message>
+      <source>graphics card vram video memory</source>
+      <translation>grafikkarte vram grafikspeicher</translation>
+    </message>
+    <message>
+      <source>ram limit</source>
+      <translation>ram hauptspeicher grenze</translation>
+    </message>
+    <message>
+      <source>ram reserve limit</source>
+      <translation>ram hauptspeicher reserve grenze</translation>
+    </message>
+    <message>
+      <source>ram release unload</source>
+      <translation>ram hauptspeicher freigeben entladen</translation>
+    </message>
+    <message>
+      <source>ram hosting limit</source>
+      <translation>ram hauptspeicher beherbergen grenze</translation>
+    </message>
+    <message>
+      <source>storage ssd hard drive space quota limit</source>
+      <translation>speicherplatz ssd festplatte kontingent grenze</translation>
+    </message>
+    <message>
+      <source>storage ssd hard drive space reserve limit</source>
+      <translation>speicherplatz ssd festplatte reserve grenze</translation>
+    </message>
+    <message>
+      <source>offline alone internet network connect swarm</source>
+      <translation>offline allein internet netzwerk verbinden schwarm</translation>
+    </message>
+    <message>
+      <source>local network wifi discovery find mdns</source>
+      <translation>lokales netzwerk wlan heimnetz finden mdns</translation>
+    </message>
+    <message>
+      <source>router nat forward traffic server</source>
+      <translation>router nat weiterleiten datenverkehr server</translation>
+    </message>
+    <message>
+      <source>mobile data phone hotspot tethering cost</source>
+      <translation>mobile daten handy hotspot tethering kosten</translation>
+    </message>
+    <message>
+      <source>bandwidth speed limit network internet traffic</source>
+      <translation>bandbreite geschwindigkeit grenze netzwerk internet hochladen herunterladen</translation>
+    </message>
+    <message>
+      <source>bandwidth data cap volume limit upload download internet</source>
+      <translation>bandbreite datenvolumen kontingent grenze upload download internet</translation>
+    </message>
+    <message>
+      <source>nickname user leaderboard credit</source>
+      <translation>spitzname benutzer rangliste gutschrift</translation>
+    </message>
+    <message>
+      <source>group club leaderboard credit</source>
+      <translation>gruppe verein rangliste gutschrift</translation>
+    </message>
+    <message>
+      <source>schedule timetable calendar hours days week night time clock</source>
+      <translation>zeitplan kalender stunden tage woche nacht uhrzeit</translation>
+    </message>
+    <message>
+      <source>schedule timetable calendar hours days week night time clock bandwidth</source>
+      <translation>zeitplan kalender stunden tage woche nacht uhrzeit bandbreite</translation>
+    </message>
+    <message>
+      <source>cpu heat temperature hot cool fan noise degrees</source>
+      <translation>cpu prozessor hitze wärme temperatur heiß kühl lüfter geräusch grad</translation>
+    </message>
+    <message>
+      <source>heat temperature hot cool fan noise degrees graphics card</source>
+      <translation>hitze wärme temperatur heiß kühl lüfter geräusch grad grafikkarte</translation>
+    </message>
+    <message>
+      <source>cpu power watts heat electricity limit</source>
+      <translation>cpu prozessor strom leistung watt hitze grenze</translation>
+    </message>
+    <message>
+      <source>power watts heat electricity limit graphics card</source>
+      <translation>strom leistung watt hitze grenze grafikkarte</translation>
+    </message>
+    <message>
+      <source>power electricity cost limit budget</source>
+      <translation>strom energie kosten grenze budget</translation>
+    </message>
+    <message>
+      <source>power electricity cost money bill tariff</source>
+      <translation>strom energie kosten geld rechnung tarif</translation>
+    </message>
+    <message>
+      <source>carbon emissions climate green power</source>
+      <translation>kohlendioxid emissionen klima ökostrom</translation>
+    </message>
+    <message>
+      <source>cpu power watts tdp measure</source>
+      <translation>cpu prozessor strom leistung watt tdp messen</translation>
+    </message>
+    <message>
+      <source>dark mode light mode night colour color appearance design</source>
+      <translation>dunkelmodus dunkel hell modus nacht farbe aussehen design</translation>
+    </message>
+    <message>
+      <source>german english deutsch englisch translation locale</source>
+      <translation>deutsch englisch german english sprache übersetzung</translation>
+    </message>
+    <message>
+      <source>idle screen display animation</source>
+      <translation>bildschirmschoner leerlauf anzeige animation</translation>
+    </message>
+    <message>
+      <source>idle screen display off burn-in</source>
+      <translation>bildschirmschoner leerlauf anzeige aus schwarz einbrennen</translation>
+    </message>
+    <message>
+      <source>animation effects accessibility</source>
+      <translation>animation effekte barrierefreiheit</translation>
+    </message>
+    <message>
+      <source>notification alert message warning popup error</source>
+      <translation>benachrichtigung hinweis meldung warnung fehler</translation>
+    </message>
+    <message>
+      <source>notification alert message popup badge</source>
+      <translation>benachrichtigung hinweis meldung abzeichen</translation>
+    </message>
+    <message>
+      <source>notification alert message popup version</source>
+      <translation>benachrichtigung hinweis meldung aktualisierung version</translation>
+    </message>
+    <message>
+      <source>socket remote ssh cli</source>
+      <translation>socket fernsteuerung ssh kommandozeile</translation>
+    </message>
+    <message>
+      <source>autostart auto start startup boot launch</source>
+      <translation>autostart automatisch starten systemstart hochfahren</translation>
+    </message>
+    <message>
+      <source>url browser hearth:// protocol handler</source>
+      <translation>url browser hearth:// protokoll adresse</translation>
+    </message>
+    <message>
+      <source>key private key backup recovery words seed phrase password account</source>
+      <translation>schlüssel sicherung wiederherstellung wörter passwort konto</translation>
+    </message>
+    <message>
+      <source>quit exit close stop end uninstall revoke withdraw privacy agreement terms opt out</source>
+      <translation>beenden schließen aufhören stoppen deinstallieren widerrufen einwilligung datenschutz</translation>
+    </message>
+    <message>
+      <source>privacy data security telemetry</source>
+      <translation>datenschutz daten sicherheit telemetrie</translation>
+    </message>
+    <message>
+      <source>{day}, {start} to {end}: {state}</source>
+      <translation>{day}, {start} bis {end}: {state}</translation>
+    </message>
+    <message>
+      <source>on</source>
+      <translation>an</translation>
+    </message>
+    <message>
+      <source>Arrow keys move, Space turns an hour on or off. Shift and arrows paint; Shift and Space paint a day.</source>
+      <translation>Pfeiltasten bewegen, die Leertaste schaltet eine Stunde an oder aus. Umschalt und Pfeile malen; Umschalt und Leertaste malen einen Tag.</translation>
+    </message>
+    <message numerus="yes">
+      <source>on for %Ln min</source>
+      <translation>
+        <numerusform>%Ln min lang an</numerusform>
+        <numerusform>%Ln min lang an</numerusform>
+      </translation>
     </message>
     <message>
       <source>Shown as soon as the worker has told its ledger.</source>
@@ -2817,10 +3147,6 @@
       <translation>Pause</translation>
     </message>
     <message>
-      <source>Quit</source>
-      <translation>Beenden</translation>
-    </message>
-    <message>
       <source>{name}: {all} in all; the most was {best}, {most}; the last is {newest}, {last}.</source>
       <translation>{name}: insgesamt {all}; am meisten: {best}, {most}; zuletzt: {newest}, {last}.</translation>
     </message>
@@ -2957,6 +3283,30 @@
       <translation>für 1 Stunde</translation>
     </message>
     <message>
+      <source>Open the setting of “{rule}”</source>
+      <translation>Einstellung zu „{rule}“ öffnen</translation>
+    </message>
+    <message>
+      <source>Lift for 1 hour</source>
+      <translation>Für 1 Stunde aufheben</translation>
+    </message>
+    <message>
+      <source>End now</source>
+      <translation>Jetzt beenden</translation>
+    </message>
+    <message>
+      <source>Lift “{rule}” for 1 hour</source>
+      <translation>„{rule}“ für 1 Stunde aufheben</translation>
+    </message>
+    <message>
+      <source>End it: {rule}</source>
+      <translation>Beenden: {rule}</translation>
+    </message>
+    <message>
+      <source>Open its setting</source>
+      <translation>Einstellung dazu öffnen</translation>
+    </message>
+    <message>
       <source>Run shown</source>
       <translation>Angezeigter Lauf</translation>
     </message>
@@ -3039,15 +3389,11 @@
       </translation>
     </message>
     <message numerus="yes">
-      <source>No rule stops anything; %Ln of {all} is (are) not known.</source>
+      <source>No rule stops anything; %Ln of {all} is (are) lifted.</source>
       <translation>
-        <numerusform>Keine Regel hält etwas an; %Ln von {all} ist nicht bekannt.</numerusform>
-        <numerusform>Keine Regel hält etwas an; %Ln von {all} sind nicht bekannt.</numerusform>
+        <numerusform>Keine Regel hält etwas an; %Ln von {all} ist aufgehoben.</numerusform>
+        <numerusform>Keine Regel hält etwas an; %Ln von {all} sind aufgehoben.</numerusform>
       </translation>
-    </message>
-    <message>
-      <source>All {all} rules agree.</source>
-      <translation>Alle {all} Regeln stimmen zu.</translation>
     </message>
     <message>
       <source>They are read from top to bottom.</source>
@@ -3060,6 +3406,17 @@
     <message>
       <source>How fast this PC comes back to you</source>
       <translation>Wie schnell du diesen PC zurückbekommst</translation>
+    </message>
+    <message numerus="yes">
+      <source>No rule stops anything; %Ln of {all} is (are) not known.</source>
+      <translation>
+        <numerusform>Keine Regel hält etwas an; %Ln von {all} ist nicht bekannt.</numerusform>
+        <numerusform>Keine Regel hält etwas an; %Ln von {all} sind nicht bekannt.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>All {all} rules agree.</source>
+      <translation>Alle {all} Regeln stimmen zu.</translation>
     </message>
     <message>
       <source>What is below is what it told last.</source>
@@ -3488,8 +3845,8 @@
       <translation>Rechnen zu diesen Zeiten</translation>
     </message>
     <message>
-      <source>Times of the week, such as mo-fr 18:00-08:00; sa,su 0:00-24:00. Empty: always.</source>
-      <translation>Zeiten der Woche, etwa mo-fr 18:00-08:00; sa,su 0:00-24:00. Leer: immer.</translation>
+      <source>Paint the hours with the mouse, or with arrow keys and Space. The text is exact to the minute, such as mo-fr 18:30-08:00.</source>
+      <translation>Male die Stunden mit der Maus oder mit Pfeiltasten und Leertaste. Der Text gilt auf die Minute genau, etwa mo-fr 18:30-08:00.</translation>
     </message>
     <message>
       <source>Always</source>

@@ -249,6 +249,20 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>{label} and %Ln more</source>
+      <translation>
+        <numerusform>{label} and %Ln more</numerusform>
+        <numerusform>{label} and %Ln more</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>on for %Ln min</source>
+      <translation>
+        <numerusform>on for %Ln min</numerusform>
+        <numerusform>on for %Ln min</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>{hosted} of %Ln cell(s) have an expert.</source>
       <translation>
         <numerusform>{hosted} of %Ln cell has an expert.</numerusform>
@@ -288,6 +302,13 @@
       <translation>
         <numerusform>1 of %Ln rule stops something.</numerusform>
         <numerusform>1 of %Ln rules stops something.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>No rule stops anything; %Ln of {all} is (are) lifted.</source>
+      <translation>
+        <numerusform>No rule stops anything; %Ln of {all} is lifted.</numerusform>
+        <numerusform>No rule stops anything; %Ln of {all} are lifted.</numerusform>
       </translation>
     </message>
     <message numerus="yes">

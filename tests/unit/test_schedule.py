@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.contracts import schedule
 from core.contracts.errors import SettingsError
-from core.contracts.schedule import ALWAYS, DAY, WEEK, Schedule, parse
+from core.contracts.schedule import ALWAYS, DAY, MAX_TEXT, WEEK, Schedule, parse, written
 
 MONDAY = 1_800_230_400
 """Monday, 18 January 2027, 0:00 UTC."""
@@ -58,6 +58,45 @@ def test_a_night_reaches_into_the_next_day() -> None:
 )
 def test_what_a_text_means(text: str, spans: tuple[tuple[int, int], ...]) -> None:
     assert parse(text) == Schedule(spans)
+
+
+def table(spans: list[tuple[int, int]]) -> list[bool]:
+    """Minute by minute."""
+    return [any(start <= minute < end for start, end in spans) for minute in range(WEEK)]
+
+
+@pytest.mark.parametrize(
+    ("text", "shorter"),
+    [
+        ("", ""),
+        ("mo-su 0:00-24:00", ""),
+        ("mo-fr 18:00-08:00; sa,su 0:00-24:00", "mo-th 18:00-8:00; fr 18:00-24:00; sa,su 0:00-24:00"),
+        ("mo-fr 22:00-06:00", "mo-fr 22:00-6:00"),
+        ("22:00-6:00", "22:00-6:00"),
+        ("su 22:30-2:00", "su 22:30-2:00"),
+        ("tu,th 8-9:30", "tu,th 8:00-9:30"),
+        ("fr 18:00-24:00; sa; su 0:00-20:00", "fr 18:00-24:00; sa 0:00-24:00; su 0:00-20:00"),
+    ],
+)
+def test_a_table_is_written_as_one_would_type_it(text: str, shorter: str) -> None:
+    assert written(table(list(parse(text).spans))) == shorter
+
+
+spans = st.tuples(st.integers(0, WEEK - 1), st.integers(1, 2 * DAY)).map(lambda span: (span[0], sum(span)))
+
+
+@given(st.lists(spans, min_size=1, max_size=9))
+def test_what_is_written_is_read_again(chosen: list[tuple[int, int]]) -> None:
+    minutes = [
+        any(start <= minute + wrap < end for start, end in chosen for wrap in (0, WEEK)) for minute in range(WEEK)
+    ]
+    assert table(list(parse(written(minutes)).spans)) == minutes
+
+
+def test_the_most_changeable_week_is_not_too_long() -> None:
+    hours = [(day + hour) % 2 == 0 and (day, hour) != (day, 2 * day) for day in range(7) for hour in range(24)]
+    minutes = [hours[minute // 60] for minute in range(WEEK)]
+    assert len(written(minutes)) <= MAX_TEXT and table(list(parse(written(minutes)).spans)) == minutes
 
 
 @pytest.mark.parametrize(

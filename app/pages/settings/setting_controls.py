@@ -9,14 +9,18 @@ import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 
+from app import theme as look
 from app.formats import tip
 from app.language import mark, tr, tr_run, tr_setting
+from app.pages.settings.week_grid import WeekGrid
 from app.theme import theme
-from app.widgets.boxes import hbox
-from app.widgets.buttons import Segmented, Switch
+from app.widgets.basics import Label
+from app.widgets.boxes import STRETCH, hbox, holding, vbox
+from app.widgets.buttons import Button, Segmented, Switch
 from app.widgets.inputs import Choice, DecimalField, DurationField, NumberField
 from core.contracts import manifest as manifests
-from core.contracts.settings import cores
+from core.contracts import schedule
+from core.contracts.settings import SCHEDULE, cores
 
 TYPING_MS = 400
 """A number is applied when nobody has changed it for so long."""
@@ -33,6 +37,8 @@ class Control(QWidget):
     chosen = Signal(object)
     words = ""
     """What it offers, for the search."""
+    wide = False
+    """It takes a row of its own, below the explanation."""
 
     def __init__(self, inner: QWidget) -> None:
         super().__init__()
@@ -114,10 +120,14 @@ class TextControl(Control):
         self.line.setAccessibleName(label)
         self.line.setPlaceholderText(placeholder)
         self.line.setFixedWidth(theme().px(TEXT_WIDTH))
-        super().__init__(self.line)
+        super().__init__(self._inner(label))
         self._shown: Any = None
         self._sent = ""
         self.line.editingFinished.connect(self._finish)
+
+    def _inner(self, label: str) -> QWidget:
+        """All that it consists of."""
+        return self.line
 
     def value_of(self, text: str) -> Any:
         return text
@@ -156,6 +166,39 @@ class NamesControl(TextControl):
 
     def text_of(self, value: Any) -> str:
         return ", ".join(value)
+
+
+class ScheduleControl(TextControl):
+    """Times of the week, painted as cells or typed: the text may be exact to the minute."""
+
+    wide = True
+
+    def _inner(self, label: str) -> QWidget:
+        self.grid = WeekGrid(label)
+        self.line.setAccessibleName(tr("{label}, as text", label=label))
+        self._none = Label(tr("Choose at least one hour. Until then nothing changes."), "cap", "warn", wrap=True)
+        self._rest = QTimer(self.line, singleShot=True, interval=TYPING_MS)
+        self._rest.timeout.connect(self._send)
+        self.grid.painted.connect(self._rest.start)
+        every = Button(tr("Every hour"), "link", name=tr("{label}: every hour", label=label))
+        every.clicked.connect(lambda: self.grid.fill(True))
+        clear = Button(tr("Clear"), "link", name=tr("Clear {label}", label=label))
+        clear.clicked.connect(lambda: self.grid.fill(False))
+        foot = hbox(self.line, STRETCH, every, clear, spacing=look.L)
+        return holding(vbox(self.grid, self._none, foot, spacing=look.S))
+
+    def _send(self) -> None:
+        minutes = self.grid.week.minutes
+        self._none.setVisible(not any(minutes))
+        if any(minutes) and (text := schedule.written(minutes)) != self._shown:
+            self.line.setModified(False)
+            self.chosen.emit(text)
+
+    def show_value(self, value: Any) -> None:
+        super().show_value(value)
+        if not self._rest.isActive():  # else the user is painting
+            self.grid.show_schedule(schedule.parse(value))
+            self._none.hide()
 
 
 class RunControl(Control):
@@ -210,6 +253,8 @@ def make_control(field: "dataclasses.Field[Any]", kind: Any) -> Control:
     if kind is bool:
         return SwitchControl(label)
     inner = typing.get_args(kind)[0] if typing.get_origin(kind) is typing.Annotated else kind
+    if metadata["group"] == SCHEDULE:
+        return ScheduleControl(label, tr_setting(metadata["placeholder"]))
     if inner is str:
         return TextControl(label, tr_setting(metadata.get("placeholder", "")))
     if typing.get_origin(inner) is tuple:

@@ -5,24 +5,27 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app import theme as look
-from app.icons import smooth
+from app.icons import rounded, smooth
 from app.language import mark, told, tr, tr_setting
+from app.pages.settings.changes import DEFAULTS
 from app.pages.settings.setting_controls import Control, SwitchControl, make_control
+from app.pages.settings.synonyms import synonyms
 from app.system.link_handler import opens_links
 from app.system.start_at_login import start_at_login
 from app.theme import theme
 from app.widgets.basics import Card, Divider, Label, Pair
-from app.widgets.boxes import STRETCH, hbox, vbox
+from app.widgets.boxes import STRETCH, Part, hbox, vbox
 from app.widgets.buttons import Button
 from core.contracts.errors import HearthError
-from core.contracts.settings import Settings, cores
+from core.contracts.settings import cores
 
-DEFAULTS = dataclasses.asdict(Settings())
+LEAST_WORDS = 250
+"""Pixels of label and explanation beside a control; with less room they stand over it."""
 LOGIN = mark("Start Hearth when I log in")
 LOGIN_HELP = mark(
     "It starts in the tray, without opening its window. Your system keeps this; it can be changed there too."
@@ -55,6 +58,7 @@ class Row(QWidget):
         control: changes the value.
         default: the standard value.
         read_at_start: who reads the value at its start only, "worker" or "window"; "" for nobody.
+        also: more words that the search finds it by.
     """
 
     chosen = Signal(object)
@@ -62,8 +66,11 @@ class Row(QWidget):
     restart_asked = Signal()
     """Who reads the value at its start shall be restarted."""
 
-    def __init__(self, label: str, explanation: str, control: Control, default: Any, read_at_start: str = "") -> None:
+    def __init__(
+        self, label: str, explanation: str, control: Control, default: Any, read_at_start: str = "", also: str = ""
+    ) -> None:
         super().__init__()
+        self._found_by = f"{label} {explanation} {control.words} {also}".casefold()
         self.label, self.explanation, self.control, self.default = label, explanation, control, default
         self._marks = True
         self._value = default
@@ -86,10 +93,16 @@ class Row(QWidget):
 
     def _build(self) -> None:
         title = hbox(Label(self.label, "strong"), self._dot, STRETCH, spacing=6)
-        words, controls = QWidget(), QWidget()
+        words = QWidget()
         self._texts = vbox(title, Label(self.explanation, "cap", "text2", wrap=True), spacing=2, within=words)
-        hbox(STRETCH, self.reset, self.control, spacing=look.L, margins=(0, 2, 0, 2), within=controls)
-        vbox(self.divider, Pair(words, controls, (1, 0), early=False, spacing=look.L), spacing=look.S, within=self)
+        if self.control.wide:
+            parts: tuple[Part, ...] = (hbox((words, 1), self.reset, spacing=look.L), self.control)
+        else:
+            controls = QWidget()
+            words.setMinimumWidth(theme().px(LEAST_WORDS))
+            hbox(STRETCH, self.reset, self.control, spacing=look.L, margins=(0, 2, 0, 2), within=controls)
+            parts = (Pair(words, controls, (1, 0), early=False, spacing=look.L),)
+        vbox(self.divider, *parts, spacing=look.S, within=self)
         self.setMinimumHeight(theme().px(44))
 
     def _build_restart(self, pending: str, restart: str, restart_for: str) -> None:
@@ -122,6 +135,11 @@ class Row(QWidget):
         policy.setRetainSizeWhenHidden(False)
         self.reset.setSizePolicy(policy)
 
+    def set_default(self, default: Any) -> None:
+        """Take another value for the standard one."""
+        self.default = default
+        self.show_value(self._value, self.error)
+
     def set_pending(self, pending: bool) -> None:
         """Whether the value applies only after a restart."""
         if self.restart is not None:
@@ -129,9 +147,8 @@ class Row(QWidget):
             self.restart.setVisible(pending)
 
     def fits(self, words: list[str]) -> bool:
-        """Whether each word stands in the label, the explanation or a choice; `words` are in lower case."""
-        text = f"{self.label} {self.explanation} {self.control.words}".casefold()
-        return all(word in text for word in words)
+        """Whether it is found by each word; `words` are in lower case."""
+        return all(word in self._found_by for word in words)
 
     @property
     def error(self) -> str:
@@ -149,7 +166,7 @@ def row_of(field: "dataclasses.Field[Any]", kind: Any) -> Row:
         explanation = f"{explanation} {tr('This PC has %Ln core(s).', cores())}"
     control, default = make_control(field, kind), DEFAULTS[field.name]
     reader = "worker" if field.metadata.get("restart") else "window" if field.metadata.get("window") else ""
-    return Row(tr_setting(field.metadata["label"]), explanation, control, default, reader)
+    return Row(tr_setting(field.metadata["label"]), explanation, control, default, reader, synonyms(field.name))
 
 
 class SystemRow(Row):
@@ -160,10 +177,13 @@ class SystemRow(Row):
         explanation: under it.
         kept: says how it stands, and switches it if it is given a wish (`start_at_login`).
         folder: the data folder that it is about.
+        also: as of `Row`.
     """
 
-    def __init__(self, label: str, explanation: str, kept: Callable[[Path, bool | None], bool], folder: Path) -> None:
-        super().__init__(label, explanation, SwitchControl(label), False)
+    def __init__(
+        self, label: str, explanation: str, kept: Callable[[Path, bool | None], bool], folder: Path, also: str
+    ) -> None:
+        super().__init__(label, explanation, SwitchControl(label), False, also=also)
         self._kept, self._folder = kept, folder
         self.chosen.connect(self.set)
 
@@ -181,12 +201,12 @@ class SystemRow(Row):
 
 def login_row(folder: Path) -> SystemRow:
     """Whether Hearth starts at login, with this data folder."""
-    return SystemRow(tr(LOGIN), tr(LOGIN_HELP), start_at_login, folder)
+    return SystemRow(tr(LOGIN), tr(LOGIN_HELP), start_at_login, folder, synonyms("login"))
 
 
 def links_row(folder: Path) -> SystemRow:
     """Whether links to runs open Hearth, with this data folder."""
-    return SystemRow(tr(LINKS), tr(LINKS_HELP), opens_links, folder)
+    return SystemRow(tr(LINKS), tr(LINKS_HELP), opens_links, folder, synonyms("links"))
 
 
 class Group(Card):
@@ -198,6 +218,7 @@ class Group(Card):
     def __init__(self, title: str) -> None:
         super().__init__(title)
         self.rows: list[Row] = []
+        self._lit: Row | None = None
         self.reset = Button(
             tr("Reset all of these"),
             "link",
@@ -216,6 +237,18 @@ class Group(Card):
         """Offer to reset where more than one value is another than the standard one."""
         self.reset.setVisible(len(self._changed()) > 1)
 
+    def light(self, row: Row | None) -> None:
+        """Mark the row that somebody was led to; None: none any more."""
+        self._lit = row
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._lit is not None:
+            above = -look.XS if self._lit.divider.isHidden() else look.XS
+            place = QRectF(self._lit.geometry()).adjusted(-look.S, above, look.S, look.XS)
+            rounded(smooth(self), place, look.RADIUS_CONTROL, theme().color("ember_soft"))
+
     def search(self, words: list[str]) -> bool:
         """Show the rows that fit, all of them if the group's title does; whether there are any."""
         whole = all(word in self.title.text().casefold() for word in words)
@@ -230,6 +263,25 @@ class Group(Card):
     def _changed(self) -> list["Row"]:
         """Of the rows that are shown: nobody resets what a search has hidden."""
         return [row for row in self.rows if row.is_changed and not row.isHidden()]
+
+
+class Section(Card):
+    """A card of something else than rows, which is found and hidden as a whole.
+
+    Args:
+        title: as of `Card`.
+        words: that it is found by, beside its title.
+    """
+
+    def __init__(self, title: str, words: str) -> None:
+        super().__init__(title)
+        self._found_by = f"{title} {words}".casefold()
+
+    def search(self, words: list[str]) -> bool:
+        """Show it if it fits; whether it does."""
+        fits = all(word in self._found_by for word in words)
+        self.setVisible(fits)
+        return fits
 
 
 class _Dot(QWidget):

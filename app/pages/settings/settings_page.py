@@ -4,32 +4,38 @@ import dataclasses
 import typing
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QEvent, Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QPaintEvent, QShortcut
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QKeySequence, QPaintEvent, QShortcut
+from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from app.actions import Actions
 from app.language import is_spoken, mark, told, tr, tr_setting
+from app.pages.settings.changes import DEFAULTS, Changes, Values
+from app.pages.settings.consent_card import ConsentCard
 from app.pages.settings.recovery_words import WHAT, RecoveryWords
-from app.pages.settings.setting_row import DEFAULTS, Group, Row, links_row, login_row, row_of
+from app.pages.settings.setting_row import Group, Row, Section, links_row, login_row, row_of
+from app.pages.settings.side import Side
+from app.pages.settings.synonyms import synonyms
 from app.system.link_handler import can_register
-from app.theme import theme
-from app.widgets.basics import Card, Label, Notice
+from app.widgets.basics import Label, Notice
 from app.widgets.boxes import STRETCH, add
 from app.widgets.buttons import Button
-from app.window.focus_ring import order_focus
+from app.window.focus_ring import order_focus, stops
 from app.window.page import Page
 from app.worker.client import WorkerClient
+from core import consent
 from core.contracts import manifest as manifests
 from core.contracts.errors import HearthError, ManifestError
 from core.contracts.settings import ADVANCED, START, Settings
 from core.contracts.status import Status
 
 NO_WORKER = mark("Settings can be changed as soon as the worker answers.")
-SEARCH_WIDTH = 220
 FIRST_GROUPS = 3
 """So many are more than a window shows."""
 TRUST = mark("What leaves this PC, and which program it is")
+IDENTITY, CONSENT = "Identity", "Consent"
+ABOVE = 14
+"""Pixels over a section that was jumped to."""
 
 
 class SettingsPage(Page):
@@ -48,16 +54,69 @@ class SettingsPage(Page):
     def __init__(self, client: WorkerClient, actions: Actions) -> None:
         applies = tr("Changes apply at once, or after a restart where a setting says so.")
         super().__init__("settings", tr("Settings"), "settings", applies)
-        self._client = client
-        self.values: dict[str, Any] = dict(DEFAULTS)
+        self._client, self._actions = client, actions
         self._in_force: dict[str, Any] | None = None
         """What the worker had when the connection came up."""
         self._joined: frozenset[str] = frozenset()
         """Ids of the runs that the worker trains."""
-        self._undo: dict[str, Any] = {}
+        self._changes = Changes(client.set_settings, self.set_values, self._refused, self._show_undo)
         self.rows: dict[str, Row] = {}
         self.groups: dict[str, Group] = {}
-        self._build_head()
+        self._build_side()
+        self._build_rows()
+        self.words = RecoveryWords(client.folder)
+        found_by = f"{self.words.button.text()} {tr(WHAT)} {synonyms('identity')}"
+        self.identity = Section(tr("Identity"), found_by)
+        self.identity.body.addWidget(self.words)
+        self.body.insertWidget(self.body.indexOf(self.groups[ADVANCED]), self.identity)
+        self.consent = ConsentCard(client.folder, actions)
+        self.body.addWidget(self.consent)
+        self.trust = Button(tr(TRUST), "link", "shield", clicked=lambda: actions.open_page.emit("trust"))
+        add(self.body, (self.trust, Qt.AlignmentFlag.AlignLeft), STRETCH)
+        self.sections: dict[str, Group | Section] = {**self.groups}
+        advanced = self.sections.pop(ADVANCED)
+        self.sections |= {IDENTITY: self.identity, ADVANCED: advanced, CONSENT: self.consent}
+        self.side.list_sections([(name, card.title.text()) for name, card in self.sections.items()])
+        order_focus(self)
+        self._unseen: list[QWidget] = []
+        """Cards that wait for the first ones to be seen: to lay out all of them at once takes a tenth of a second."""
+        self._search("")
+        self._unseen = list(self.sections.values())[FIRST_GROUPS:]
+        for card in self._unseen:
+            card.hide()
+        self.set_connected(False, "")
+
+    @property
+    def values(self) -> Values:
+        """As the worker has them."""
+        return self._changes.values
+
+    # building
+
+    def _build_side(self) -> None:
+        self.side = Side()
+        self.search, self.undo_button = self.side.search, self.side.undo
+        self.search.textChanged.connect(self._search)
+        self.undo_button.clicked.connect(self._changes.undo)
+        self.side.back.clicked.connect(lambda: self._actions.why.emit())
+        self.side.chosen.connect(self.open_section)
+        self.side.entered.connect(self._enter)
+        self._jumping = False
+        """The page scrolls because somebody chose a section: that one stays marked."""
+        self._scroll.verticalScrollBar().valueChanged.connect(self._mark_section)
+        box = self.layout()
+        assert isinstance(box, QBoxLayout)
+        self._box = box
+        box.setSpacing(0)
+        box.insertWidget(0, self.side)
+        box.setDirection(QBoxLayout.Direction.LeftToRight)
+        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
+        find.activated.connect(lambda: self.search.setFocus(Qt.FocusReason.ShortcutFocusReason))
+        self.notice = Notice("warn", "info")
+        self.nothing = Label("", "body", "text2", wrap=True)
+        add(self.body, self.notice, self.nothing)
+
+    def _build_rows(self) -> None:
         types = typing.get_type_hints(Settings, include_extras=True)
         for field in dataclasses.fields(Settings):
             if not field.metadata.get("hidden"):
@@ -66,25 +125,26 @@ class SettingsPage(Page):
                 of_window = field.metadata.get("window")
                 row.restart_asked.connect(self.window_restart_asked if of_window else self.restart_asked)
                 self._group(field.metadata["group"]).add(row)
-        self.login, self.links = login_row(client.folder), links_row(client.folder)
+        self.login, self.links = login_row(self._client.folder), links_row(self._client.folder)
         self._kept_by_system = [self.login, *([self.links] if can_register() else [])]
         for one in self._kept_by_system:
             self.groups[START].add(one)
-        self.identity = Card(tr("Identity"))
-        self.words = RecoveryWords(client.folder)
-        self.identity.body.addWidget(self.words)
-        self.body.insertWidget(self.body.indexOf(self.groups[ADVANCED]), self.identity)
-        self.trust = Button(tr(TRUST), "link", "shield", clicked=lambda: actions.open_page.emit("trust"))
-        add(self.body, (self.trust, Qt.AlignmentFlag.AlignLeft), STRETCH)
-        order_focus(self)
-        self._unseen: list[QWidget] = []
-        """Cards that wait for the first ones to be seen: to lay out all of them at once takes a tenth of a second."""
-        self.search.textChanged.connect(self._search)
-        self._search("")
-        self._unseen = [*list(self.groups.values())[FIRST_GROUPS:], self.identity]
-        for card in self._unseen:
-            card.hide()
-        self.set_connected(False, "")
+
+    def _group(self, title: str) -> Group:
+        group = self.groups.get(title)
+        if group is None:
+            group = self.groups[title] = Group(tr_setting(title))
+            group.reset_asked.connect(self._reset)
+            self.body.addWidget(group)
+        return group
+
+    def set_narrow(self, narrow: bool) -> None:
+        super().set_narrow(narrow)
+        directions = QBoxLayout.Direction
+        self._box.setDirection(directions.TopToBottom if narrow else directions.LeftToRight)
+        self.side.fold(narrow)
+
+    # being seen
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -95,48 +155,76 @@ class SettingsPage(Page):
         for card in self._unseen:
             card.show()
         self._unseen.clear()
-        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)  # else a picture shows them squeezed
+        for _ in range(3):  # else a picture shows them squeezed: rows that stack need more rounds
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
 
-    def _build_head(self) -> None:
-        self.search = QLineEdit()
-        self.search.setPlaceholderText(tr("Search settings"))
-        self.search.setAccessibleName(tr("Search settings by label and explanation"))
-        self.search.setClearButtonEnabled(True)
-        self.search.setFixedWidth(theme().px(SEARCH_WIDTH))
-        self.undo_button = Button(tr("Undo"), "plain", "undo", clicked=self.undo)
-        self.undo_button.setEnabled(False)
-        add(self.head, (self.search, Qt.AlignmentFlag.AlignTop), (self.undo_button, Qt.AlignmentFlag.AlignTop))
-        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
-        find.activated.connect(lambda: self.search.setFocus(Qt.FocusReason.ShortcutFocusReason))
-        clear = QShortcut(QKeySequence(Qt.Key.Key_Escape), self.search)
-        clear.setContext(Qt.ShortcutContext.WidgetShortcut)
-        clear.activated.connect(self.search.clear)
-        self.notice = Notice("warn", "info")
-        self.nothing = Label("", "body", "text2")
-        add(self.body, self.notice, self.nothing)
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.side.back.hide()
+        for group in self.groups.values():
+            group.light(None)
 
-    def _group(self, title: str) -> Group:
-        group = self.groups.get(title)
-        if group is None:
-            group = self.groups[title] = Group(tr_setting(title))
-            group.reset_asked.connect(self._reset)
-            self.body.addWidget(group)
-        return group
+    # finding one's way
 
     def _search(self, text: str) -> None:
         self._unseen.clear()
         words = text.casefold().split()
-        found = [group.search(words) for group in self.groups.values()]
-        identity = f"{self.identity.title.text()} {self.words.button.text()} {tr(WHAT)}".casefold()
-        self.identity.setVisible(all(word in identity for word in words))
-        found.append(not self.identity.isHidden())
-        self.nothing.setText(tr("No setting has “{words}” in its label or explanation.", words=text.strip()))
-        self.nothing.setVisible(not any(found))
+        found = [name for name, card in self.sections.items() if card.search(words)]
+        self.side.show_sections(found)
+        self.nothing.setText(tr("No setting fits “{words}”. Try another word.", words=text.strip()))
+        self.nothing.setVisible(not found)
+
+    def open_section(self, name: str) -> None:
+        """Scroll to a section."""
+        self._show_more()
+        first = name == next(iter(self.sections))
+        self._scroll_to(self.sections[name], ABOVE, to=0 if first else None)
+        self.side.set_current(name)
+
+    def _enter(self, name: str) -> None:
+        first = next(stops(self.sections[name]), None)
+        if first is not None and first.isVisible():
+            first.setFocus(Qt.FocusReason.TabFocusReason)
+
+    def _scroll_to(self, part: QWidget, above: int, to: int | None = None) -> None:
+        canvas = self._scroll.widget()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
+        at = part.mapTo(canvas, QPoint(0, 0)).y() - above if to is None else to
+        self._jumping = True
+        self._scroll.verticalScrollBar().setValue(at)
+        self._jumping = False
+
+    def _mark_section(self, at: int) -> None:
+        """Mark the section that is at the top of what is seen."""
+        if self._jumping:
+            return
+        seen = [name for name, card in self.sections.items() if not card.isHidden()]
+        tops = {name: self.sections[name].mapTo(self._scroll.widget(), QPoint(0, 0)).y() for name in seen}
+        above = [name for name in seen if tops[name] <= at + self._scroll.height() // 3]
+        if above:
+            self.side.set_current(above[-1])
+
+    def show_setting(self, name: str) -> None:
+        """Show a setting, marked, to who comes from a rule that goes by it; the way back is offered."""
+        self.search.clear()
+        self._show_more()
+        row = self.rows[name]
+        for section, card in self.sections.items():
+            if isinstance(card, Group):
+                card.light(row if row in card.rows else None)
+                if row in card.rows:
+                    self.side.set_current(section)
+        self.side.back.show()
+        self._scroll_to(row, self._scroll.height() // 4)
+        first = next(stops(row.control), row.control)
+        first.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    # what the worker has
 
     def set_values(self, values: dict[str, Any]) -> None:
         """Show what the worker has; unknown names, of a newer worker, are left alone."""
         lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}  # JSON has no tuples
-        self.values = {**DEFAULTS, **values, **lists}
+        self._changes.learn({**DEFAULTS, **values, **lists})
         if self._in_force is None:
             self._in_force = self.values
         for name, row in self.rows.items():
@@ -166,30 +254,28 @@ class SettingsPage(Page):
         self.notice.set_text("" if connected else f"{sentence} {tr(NO_WORKER)}".strip())
         if not connected:
             self._in_force = None  # another worker may have read other ones
+            self._changes.forget()
+        for name, value in dataclasses.asdict(consent.standard(self._client.folder)).items():
+            if name in self.rows and self.rows[name].default != value:
+                self.rows[name].set_default(value)
         for row in self.rows.values():
             row.setEnabled(connected)
             if not connected:
                 row.set_pending(False)
         for group in self.groups.values():
             group.reset.setEnabled(connected)
-        self.undo_button.setEnabled(connected and bool(self._undo))
+            group.look()
+        self._show_undo()
+
+    # changing
 
     def apply(self, changes: dict[str, Any]) -> None:
         """Ask the worker for these changes; a refusal is shown at its row and the old value comes back."""
+        self._changes.apply(changes)
 
-        before = dict(self.values)  # now: the worker tells all clients of a change before it answers the one that asked
-
-        def done(values: dict[str, Any]) -> None:
-            self.set_values(values)
-            self._undo = {name: before[name] for name in DEFAULTS if before[name] != self.values[name]} or self._undo
-            self.undo_button.setEnabled(bool(self._undo))
-            self.undo_button.setToolTip(tr("Take back: {names}", names=", ".join(map(self._label, self._undo))))
-
-        def failed(error: HearthError) -> None:
-            for name in self.rows.keys() & changes.keys():
-                self.rows[name].show_value(self.values[name], told(error.notice))
-
-        self._client.set_settings(changes, done, failed)
+    def _refused(self, changes: Values, error: HearthError) -> None:
+        for name in self.rows.keys() & changes.keys():
+            self.rows[name].show_value(self.values[name], told(error.notice))
 
     def _reset(self, rows: list[Row]) -> None:
         self.apply({name: row.default for name, row in self.rows.items() if row in rows})
@@ -197,13 +283,17 @@ class SettingsPage(Page):
             if row in rows:
                 row.set(False)
 
-    def _label(self, name: str) -> str:
-        return self.rows[name].label if name in self.rows else name
-
-    def undo(self) -> None:
-        """Take the last change back; taking that back again is the next undo."""
-        if self._undo:
-            self.apply(self._undo)
+    def _show_undo(self) -> None:
+        last = self._changes.last
+        what = ""
+        if last is not None:
+            labels = {field.name: field.metadata["label"] for field in dataclasses.fields(Settings)}
+            what = tr_setting(labels[last.asked[0]])
+            if len(last.asked) > 1:
+                what = tr("{label} and %Ln more", len(last.asked) - 1, label=what)
+        self.side.show_undo(what)
+        if not self._client.is_connected:
+            self.undo_button.setEnabled(False)
 
 
 def _run_id(name: str) -> str | None:
