@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 from torch import Tensor
 
+from core.compute.lead import Lead
 from core.compute.peers import whole
 from core.compute.recent_calls import (
     DONE,
@@ -79,7 +80,14 @@ class Serving:
     """Serves `SERVE` without waiting: to be called from the loop's thread. What comes is another peer's word: nothing
     of it is believed."""
 
-    def __init__(self, calls: Calls, runtime: Runtime, kernel_gate: KernelGate, tally: Tally | None = None) -> None:
+    def __init__(
+        self,
+        calls: Calls,
+        runtime: Runtime,
+        kernel_gate: KernelGate,
+        tally: Tally | None = None,
+        lead: Lead | None = None,
+    ) -> None:
         """Serve from now on.
 
         Args:
@@ -87,9 +95,10 @@ class Serving:
             runtime: runs the experts.
             kernel_gate: closed while the machine is given back.
             tally: where it is counted what is done for whom; None: one that nobody reads.
+            lead: how far forward passes may be ahead of backward passes; None: as if trainers had nothing on the way.
         """
         self._calls, self._runtime, self._kernel_gate = calls, runtime, kernel_gate
-        self._tally = tally or Tally(calls)
+        self._tally, self._lead = tally or Tally(calls), lead or Lead()
         self._visits: set[_Visit] = set()
         self._inputs: Memory[Key, Inputs] = Memory(KEPT_BYTES, KEPT_BYTES_PEER)
         self._outcomes: Memory[Key, Tensor] = Memory(DONE_BYTES, DONE_BYTES_PEER)
@@ -159,6 +168,8 @@ class Serving:
 
     def _forward(self, visit: _Visit) -> None:
         request, view, peer = visit.asked, visit.payload, visit.peer
+        if visit.direction == "forward":
+            self._lead.check(peer)
         uids = [Uid.parse(text) for text in request.uids]
         shapes = [(rows, *request.shape) for rows in request.rows]
         parts = _cut(view, [encoded_size(request.codec, math.prod(shape)) for shape in shapes])
@@ -239,6 +250,8 @@ class Serving:
 
     def _applied(self, peer: str, key: Key, rows: Tensor | None) -> None:
         """A new backward pass came to its end; `rows` None: nothing was applied, and it may be asked for again."""
+        if rows is not None:
+            self._lead.learnt(peer, _rows_of(rows))
         if rows is not None and key[0]:
             self._done.put(peer, key, True, 1)
             whole = rows.untyped_storage().nbytes() == rows.nbytes  # not a part of a larger pass
@@ -269,10 +282,17 @@ class Serving:
             return
         answered = tuple(rows is not None for rows in visit.answers)
         self._tally.served(visit.peer, visit.direction, visit.asked.rows, answered)
+        if visit.direction == "forward":
+            self._lead.answered(visit.peer, sum(_rows_of(rows) for rows in visit.answers if rows is not None))
         reply = ExpertReply(answered, tuple(visit.versions), load=min(self._runtime.load, 1e6))
         visit.call.answer(
             _encode(reply), [codec.encode(rows, visit.asked.codec) for rows in visit.answers if rows is not None]
         )
+
+
+def _rows_of(samples: Tensor) -> int:
+    """Those of all sequences, if the samples are such."""
+    return samples.numel() // samples.shape[-1]
 
 
 def _cut(view: memoryview, sizes: Sequence[int]) -> list[memoryview]:

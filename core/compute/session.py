@@ -19,6 +19,7 @@ import torch
 from core.compute.benchmark import Benchmark
 from core.compute.device_placement import Placing
 from core.compute.hosting import Residents
+from core.compute.lead import Lead, on_the_way
 from core.compute.peer_directory import Hosts, PeerDirectory
 from core.compute.questions import Questions
 from core.compute.saving import Saving
@@ -87,7 +88,8 @@ class Session:
         self._threads = configure.threads
         self._set_threads()
         self._tally = Tally(calls)
-        self._serving = Serving(calls, self._runtime, self._kernel_gate, self._tally)
+        lead = Lead(on_the_way(manifest))
+        self._serving = Serving(calls, self._runtime, self._kernel_gate, self._tally, lead)
         self._trains, self._networked = configure.trains, configure.networked
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._directory = self._residents.directory

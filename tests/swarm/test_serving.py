@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from core.compute.lead import START
 from core.contracts.errors import AllowanceSpent, CallRefused, RemoteFault
 from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest
 from core.contracts.net import PeerAddress
@@ -110,7 +111,7 @@ async def test_a_peer_that_floods_does_not_starve_another(where: PeerAddress) ->
 
 
 async def test_a_stranger_asks_the_model_a_little_and_trains_all_the_same(where: PeerAddress) -> None:
-    """See `core.swarm.allowance`."""
+    """See `core.swarm.allowance`, and `core.compute.lead` for training without gradients."""
     async with worked_peer() as node:
         client, rows = Client(node, where), 2048
         asked = 0
@@ -120,7 +121,12 @@ async def test_a_stranger_asks_the_model_a_little_and_trains_all_the_same(where:
                 assert all(reply.answered)
                 asked += rows * len(UIDS)
         assert refused.value.fault == AllowanceSpent.code and asked >= LITTLE / 2 - rows * len(UIDS)
-        reply, _ = await client.call("forward", numbers(rows) * len(UIDS), rows, UIDS)
+        with pytest.raises(RemoteFault, match="too few gradients"):
+            for _ in range(2 * START // (rows * len(UIDS))):
+                reply, _ = await client.call("forward", numbers(rows) * len(UIDS), rows, UIDS)
+                assert all(reply.answered)
+        await client.call("backward", numbers(2 * rows) * len(UIDS), rows, UIDS)
+        reply, _ = await client.call("forward", numbers(rows), rows)
         assert all(reply.answered)
 
 

@@ -12,9 +12,10 @@ import pytest
 import torch
 from torch import Tensor
 
+from core.compute.lead import BACK, START
 from core.compute.recent_calls import DONE, DONE_PEER, DONE_S, Memory
 from core.compute.serving import Serving, suspecting
-from core.contracts.errors import CallRefused, HearthError, RemoteFault
+from core.contracts.errors import AllowanceSpent, CallRefused, HearthError, RemoteFault
 from core.contracts.expert_calls import Codec, Direction, ExpertReply, ExpertRequest
 from core.contracts.manifest import Training
 from core.contracts.model import Model
@@ -253,6 +254,42 @@ async def test_other_codecs_are_served(encoding: Codec) -> None:
         torch.testing.assert_close(y, host.experts[A].module(x).detach(), atol=0.1, rtol=0.1)
         reply, _ = await host.answer(host.send("backward", [rows(3)], 4, encoding=encoding, with_inputs=False))
         assert reply.answered == (True,)
+
+
+async def test_who_sends_no_gradient_does_not_train_and_is_answered_no_more() -> None:
+    host, part, some = Host(), rows(START // 4), rows(100)
+    async with host.running():
+
+        async def is_answered(x: Tensor = some, peer: str = PEER) -> bool:
+            try:
+                reply, _ = await host.answer(host.send("forward", [x], peer=peer))
+            except RemoteFault as refused:
+                assert refused.fault == AllowanceSpent.code and "too few gradients" in str(refused)
+                return False
+            return all(reply.answered)
+
+        assert [await is_answered(part) for _ in range(4)] == [True] * 4
+        assert await is_answered() and not await is_answered(), "a little too much was answered, and no more is"
+        assert await is_answered(peer=OTHER)
+        reply, _ = await host.answer(host.send("inference", [some]))
+        assert reply.answered == (True,), "questions are counted elsewhere"
+        for _ in range(3):
+            reply, _ = await host.answer(host.send("backward", [part, part], 5))
+            assert reply.answered == (True,), "whose gradient is applied once, however often it comes"
+        asked = 0
+        while await is_answered(part):
+            asked += len(part)
+        assert asked == BACK * len(part)
+
+
+async def test_a_trainer_that_loses_most_of_its_backward_passes_goes_on() -> None:
+    host, x = Host(), rows(5000)
+    async with host.running():
+        for passage in range(1, 61):
+            reply, _ = await host.answer(host.send("forward", [x], passage))
+            assert reply.answered == (True,)
+            if not passage % 3:
+                await host.answer(host.send("backward", [x], passage, with_inputs=False))
 
 
 def test_the_memory_is_bounded_by_bytes_and_time_and_a_peer_pushes_out_its_own() -> None:
