@@ -4717,6 +4717,10 @@
       <translation>Es gibt {n} Klassen, jede ein Ordner mit Bildern; es müssen 2 bis {most} sein.</translation>
     </message>
     <message>
+      <source>data.column_twice</source>
+      <translation>{path} hat mehrere Spalten namens {column}. Benenne alle bis auf eine um.</translation>
+    </message>
+    <message>
       <source>data.coming</source>
       <translation>Die Daten des Laufs {run} sind noch nicht hier. Sie werden von Peers geholt, die sie haben; das Training beginnt mit dem ersten Teil.</translation>
     </message>
@@ -4727,6 +4731,10 @@
     <message>
       <source>data.flat_pictures</source>
       <translation>Die Bilder von {place} ({count}) gehören zu keiner Klasse. Lege die jeder Klasse in einen eigenen Ordner darin, etwa Katzen und Hunde: Die Namen der Ordner werden die Klassen.</translation>
+    </message>
+    <message>
+      <source>data.group_too_large</source>
+      <translation>{path} hat eine Zeilengruppe mit {size:size} Text. Hearth liest Gruppen bis {most:size}: Schreibe die Datei neu mit weniger Zeilen je Gruppe (row_group_size in pyarrow und pandas).</translation>
     </message>
     <message>
       <source>data.line_too_long</source>
@@ -4763,6 +4771,10 @@
     <message>
       <source>data.no_room</source>
       <translation>Die Teile brauchen {size:size} in {folder}, frei sind {free:size}. Schaffe Platz, oder nenne mit --data-dir einen anderen Datenordner.</translation>
+    </message>
+    <message>
+      <source>data.no_texts</source>
+      <translation>{path} hat keine Spalte mit Texten.</translation>
     </message>
     <message>
       <source>data.none_yet</source>

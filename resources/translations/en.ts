@@ -1002,6 +1002,10 @@
       <translation>There are {n} classes, each a folder with pictures; there must be 2 to {most}.</translation>
     </message>
     <message>
+      <source>data.column_twice</source>
+      <translation>{path} has several columns named {column}. Rename all but one of them.</translation>
+    </message>
+    <message>
       <source>data.coming</source>
       <translation>The data of the run {run} are not here yet. They are fetched from peers that have them; training begins with the first part.</translation>
     </message>
@@ -1012,6 +1016,10 @@
     <message>
       <source>data.flat_pictures</source>
       <translation>The pictures of {place} ({count}) are in no class. Put those of each class into a folder of its own within it, such as cats and dogs: the folders' names become the classes.</translation>
+    </message>
+    <message>
+      <source>data.group_too_large</source>
+      <translation>{path} has a group of rows with {size:size} of text. Hearth reads groups of up to {most:size}: write the file again with fewer rows in a group (row_group_size in pyarrow and pandas).</translation>
     </message>
     <message>
       <source>data.line_too_long</source>
@@ -1048,6 +1056,10 @@
     <message>
       <source>data.no_room</source>
       <translation>The shards need {size:size} in {folder}, and {free:size} are free. Make room, or name another data folder with --data-dir.</translation>
+    </message>
+    <message>
+      <source>data.no_texts</source>
+      <translation>{path} has no column of texts.</translation>
     </message>
     <message>
       <source>data.none_yet</source>

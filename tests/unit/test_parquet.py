@@ -10,6 +10,7 @@ from pyarrow import parquet
 
 from core import cli
 from core.contracts.errors import DataError
+from core.store import parquet as limits
 from core.store.documents import documents, find
 from core.store.parquet import texts
 
@@ -41,8 +42,9 @@ def test_what_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for column, said in ((None, r"not clear which column .* title, body"), ("stars", "no column of texts named stars")):
         with pytest.raises(DataError, match=said):
             [*documents(two, column)]
-    with pytest.raises(DataError, match="no column of texts named text"):
-        [*documents(put(tmp_path / "numbers.parquet", text=[1, 2]), "text")]
+    for column in (None, "text"):
+        with pytest.raises(DataError, match=r"numbers\.parquet has no column of texts\.$"):
+            [*documents(put(tmp_path / "numbers.parquet", text=[1, 2]), column)]
     whole = put(tmp_path / "cut.parquet", text=[f"{number} words" for number in range(2000)]).read_bytes()
     for content in (whole[:-10], whole[: len(whole) // 2], b"", b"PAR1" * 9, b"PAR1" + bytes(500) + whole[504:]):
         (tmp_path / "cut.parquet").write_bytes(content)
@@ -68,6 +70,41 @@ def test_little_is_in_memory_however_large_a_group_of_rows_is(compression: str, 
         assert text == written[count - 1]
         most = max(most, pyarrow.total_allocated_bytes() - before)
     assert count == 10_000 and most < 8 << 20, "of 40 MB"
+
+
+def test_a_group_of_rows_that_would_take_too_much_memory_is_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "large.parquet"
+    table = pyarrow.table({"text": ["a" * (1 << 20)] * 64, "other": ["x"] * 64})
+    parquet.write_table(table, path, compression="zstd", use_dictionary=False)
+    assert len([*texts(path, None)]) == 64 and len([*texts(path, "other")]) == 64
+    monkeypatch.setattr(limits, "GROUP", 32 << 20)
+    with pytest.raises(DataError, match=r"large\.parquet has a group of rows with 64 MB of text.* up to 32 MB"):
+        next(texts(path, None))
+    assert len([*texts(path, "other")]) == 64, "only what is read counts"
+    parquet.write_table(table, path, row_group_size=8)
+    assert len([*texts(path, None)]) == 64
+
+
+def test_a_text_that_many_rows_share_is_not_in_memory_for_each(tmp_path: Path) -> None:
+    path = tmp_path / "shared.parquet"
+    parquet.write_table(
+        pyarrow.table({"text": ["a" * (8 << 20)] * 20}), path, compression="zstd", dictionary_pagesize_limit=1 << 30
+    )
+    before, most = pyarrow.total_allocated_bytes(), 0
+    for _ in texts(path, None):
+        most = max(most, pyarrow.total_allocated_bytes() - before)
+    assert most <= limits.BATCH + (16 << 20), "of 160 MB"
+
+
+def test_columns_of_one_name_are_told(tmp_path: Path) -> None:
+    for arrays in (["x"], ["y"]), (["x"], [1]), ([1], ["x"]):
+        parquet.write_table(pyarrow.table([*arrays], names=["text", "text"]), tmp_path / "a.parquet")
+        with pytest.raises(DataError, match="several columns named text"):
+            [*documents(tmp_path / "a.parquet")]
+    parquet.write_table(pyarrow.table([["x"], ["y"]], names=["a.b", "c"]), tmp_path / "a.parquet")
+    assert [*documents(tmp_path / "a.parquet", "a.b")] == [b"x"]
 
 
 def test_a_folder_of_them_becomes_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
