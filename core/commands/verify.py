@@ -9,19 +9,19 @@ import msgspec
 
 from core.commands.credit import flops_of
 from core.community import signing
-from core.community.certificate_picture import certificate_in, is_picture
+from core.community.certificate_picture import START, certificate_in, is_picture
 from core.community.rules import Record, records_of
-from core.contracts.credit import DAY_S, Certificate, SignedTotals
+from core.contracts.credit import DAY_S, MAX_CERTIFICATE, Certificate, SignedTotals
 from core.contracts.errors import UNREADABLE, CreditError
 from core.contracts.notices import notice
 from core.contracts.peer_names import called
 from core.contracts.words import counted, operations
 from core.logs import printable
-from core.regular_files import read_regular
+from core.regular_files import open_regular, read_regular
 from core.store.data_folder import data_path
 
 MOST = 1 << 26
-"""Bytes of a file."""
+"""Bytes of a board's sums."""
 
 
 def verify(options: argparse.Namespace) -> None:
@@ -32,6 +32,8 @@ def verify(options: argparse.Namespace) -> None:
     try:
         if bytes(msgspec.json.decode(document, type=_Either).totals):
             _verify_totals(msgspec.json.decode(document, type=SignedTotals))
+        elif len(document) > MAX_CERTIFICATE:
+            raise CreditError(notice("credit.unreadable"))
         else:
             _verify_certificate(msgspec.json.decode(document, type=Certificate), data_path(options.data_dir))
     except (*UNREADABLE, OverflowError, OSError) as error:  # also of a time that is none
@@ -46,10 +48,10 @@ class _Either(msgspec.Struct):
 
 def _read(path: Path) -> bytes:
     try:
-        document = read_regular(path, MOST)
-        if is_picture(document):
-            document = certificate_in(document, MOST) or b""
-        return document
+        with open_regular(path) as file:
+            shown = is_picture(file.read(len(START)))
+        document = read_regular(path, MAX_CERTIFICATE if shown else MOST)
+        return (certificate_in(document, MAX_CERTIFICATE) or b"") if shown else document
     except OSError as error:
         raise CreditError(notice("credit.file_unreadable", path=str(path), why=str(error.strerror))) from error
 

@@ -12,6 +12,8 @@ from core.community.board_page import page, pending_by_reason
 from core.community.credit_book import CreditBook
 from core.community.rules import Share, records_of, rules_of, shares, sights_of
 from core.contracts.credit import (
+    MAX_CERTIFICATE,
+    MOST_BUNDLES,
     PAGE_FILE,
     TOTALS_FILE,
     BoardTotals,
@@ -30,6 +32,8 @@ from core.identity import Identity
 
 REFUSED = 20
 """That are told."""
+LAYOUT, REST = 128, 1 << 20
+"""Bytes of a certificate: white space around a bundle, and what is not bundles, with the picture around it."""
 
 
 async def totals(
@@ -127,7 +131,7 @@ def write(path: Path, content: bytes) -> None:
 
 
 async def certificate(book: CreditBook, manifests: Sequence[Manifest]) -> Certificate:
-    """All that trainers have signed for this PC.
+    """What trainers have signed for this PC: all of it, or of very much the newest that a file may hold.
 
     Args:
         book: where it is kept.
@@ -142,4 +146,15 @@ async def certificate(book: CreditBook, manifests: Sequence[Manifest]) -> Certif
     if not signed:
         raise CreditError(notice("credit.none"))
     flops = {run.run_id: rules_of(run).flops for run in manifests}
-    return Certificate("hearth certificate 1", book.me.hex(), flops, signed)
+    return Certificate("hearth certificate 1", book.me.hex(), flops, _that_fit(signed))
+
+
+def _that_fit(signed: Sequence[SignedBundle]) -> list[SignedBundle]:
+    """The newest that a certificate's file may hold."""
+    kept, left = list[SignedBundle](), MAX_CERTIFICATE - REST
+    for one in sorted(signed, key=lambda one: signing.decoded(one).week, reverse=True)[:MOST_BUNDLES]:
+        left -= len(msgspec.json.encode(one)) + LAYOUT
+        if left < 0:
+            break
+        kept.append(one)
+    return kept

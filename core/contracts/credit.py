@@ -25,6 +25,10 @@ MOST = 2**53
 ENTRIES = 256
 """Sheets, and likewise trainers whose samples were seen, in a bundle: 60 KB."""
 MAX_BUNDLE = 128 * 1024
+MAX_CERTIFICATE = 16 * 1024 * 1024
+"""Bytes of a certificate's file: what a thousand trainers sign in a year."""
+MOST_BUNDLES = 4096
+"""In one."""
 NAMES = 40
 """Characters of a name or a team."""
 
@@ -323,4 +327,4 @@ class Certificate(msgspec.Struct, frozen=True):
     peer: PeerName
     flops: dict[str, int]
     """Operations of one unit of work by run, as the peer says; not signed by anybody."""
-    bundles: Annotated[list[SignedBundle], msgspec.Meta(max_length=4096)]
+    bundles: Annotated[list[SignedBundle], msgspec.Meta(max_length=MOST_BUNDLES)]

@@ -2,13 +2,32 @@
 
 import struct
 import zlib
+from argparse import Namespace
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.pages.contribution.milestones import ladders
+from core.commands.verify import verify
+from core.community import board, signing
 from core.community.certificate_picture import KEYWORD, certificate_in, is_picture, with_certificate
 from core.community.leaderboard import LISTED, leaderboard
-from core.contracts.credit import BoardTotals, Credit, Exchanged, Line, Named
+from core.contracts.credit import (
+    ENTRIES,
+    MAX_CERTIFICATE,
+    MOST,
+    BoardTotals,
+    Bundle,
+    Certificate,
+    Credit,
+    Entry,
+    Exchanged,
+    Line,
+    Named,
+)
+from core.contracts.errors import CreditError
+from core.identity import Identity
 
 TODAY, ME = 20_000, "ff" * 32
 
@@ -87,3 +106,31 @@ def test_a_picture_carries_a_certificate() -> None:
         assert certificate_in(both[:cut], 1 << 20) in (None, document)
     broken = both.replace(KEYWORD, KEYWORD + b"\xff")
     assert certificate_in(broken, 1 << 20) is None
+
+
+def many_bundles(count: int) -> Certificate:
+    """Of as many trainers as a bundle may name."""
+    host, trainer = Identity.generate(), Identity.generate()
+    entries = tuple(Entry(trainer.peer, (MOST,) * 7, (MOST,) * 7, bytes([n] * 64)) for n in range(ENTRIES))
+    shown = [
+        signing.sign_bundle(host, Bundle("digits-1", host.peer, week, "", "", entries, ()), False, None)
+        for week in range(2900, 2900 + count)
+    ]
+    return Certificate("hearth certificate 1", host.peer.hex(), {"digits-1": 5}, shown)
+
+
+def test_a_certificate_has_what_its_file_may_hold(tmp_path: Path) -> None:
+    """The newest of it; more is not read, whatever it is packed in."""
+    certificate, path = many_bundles(300), tmp_path / "certificate"
+    kept = board._that_fit(certificate.bundles)
+    assert 100 < len(kept) < 300 and signing.decoded(kept[0]).week == 3199
+    document = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(certificate, bundles=kept)))
+    assert MAX_CERTIFICATE * 0.9 < len(document) <= MAX_CERTIFICATE
+    path.write_bytes(with_certificate(png(), document))
+    assert certificate_in(path.read_bytes(), MAX_CERTIFICATE) == document
+    bomb = b'{"a": [' + b"{}," * (MAX_CERTIFICATE // 3) + b"{}]}"
+    for content in with_certificate(png(), bomb), png() + bytes(MAX_CERTIFICATE), bomb.replace(b"}]", b"}] "):
+        path.write_bytes(content)
+        options = Namespace(file=path, data_dir=tmp_path)
+        with pytest.raises(CreditError):
+            verify(options)
