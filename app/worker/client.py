@@ -93,6 +93,10 @@ class WorkerClient(Connection):
     def run_link(self, run_id: str, done: Callable[[wire.RunLinked], None], failed: Failed) -> None:
         self.request("run_link", wire.RunParams(run_id), wire.RunLinked, done, failed)
 
+    def grant(self, asked: wire.GrantParams, done: Callable[[wire.RunLinked], None], failed: Failed) -> None:
+        """Give a peer a token for a run of this PC's own."""
+        self.request("grant", asked, wire.RunLinked, done, failed)
+
     def join_run(self, run: str, weight: int, done: Callable[[RunStatus], None], failed: Failed) -> None:
         """Train one more run; `run` as of `run_details`."""
         self.request("join_run", wire.JoinRunParams(run, weight), RunStatus, done, failed, RUN_DEADLINE_S)

@@ -2,17 +2,14 @@
 
 import argparse
 import re
-import time
 from pathlib import Path
-from typing import NamedTuple
 
-import filelock
 import msgspec
 
-from core.access import opened, signed, void_before, with_revoked
+from core.access import signed, with_revoked
 from core.commands import common
 from core.contracts import manifest as manifests
-from core.contracts.access import LONGEST_DAYS, MOST_REVOKED, RevokedList, Token, UserName
+from core.contracts.access import LONGEST_DAYS, MOST_REVOKED, UserName
 from core.contracts.control import RunLinked, RunParams
 from core.contracts.errors import AccessError, HearthError, NotRunning, SettingsError
 from core.contracts.manifest import Manifest, is_path
@@ -20,30 +17,12 @@ from core.contracts.notices import notice
 from core.contracts.run_link import link_to, parse_link
 from core.contracts.status import Status
 from core.contracts.words import date
-from core.identity import Identity, parse_peer, peer_text
-from core.store.access_files import REVOKED_FILE, Grant, Grants, read_grants, read_signed, write, write_grants
+from core.identity import parse_peer, peer_text
+from core.store import granting
+from core.store.access_files import REVOKED_FILE, write
 from core.store.data_folder import MANIFEST_FILE, RUNS, data_folder
 
-DAY_MS = 86_400_000
-LOCK, LOCK_S = "access.lock", 60.0
 PEER = re.compile(r"[0-9a-f]{64}")
-
-
-class Book(NamedTuple):
-    """What the organiser has of one run."""
-
-    manifest: Manifest
-    identity: Identity
-    folder: Path
-    """The run's."""
-    grants: Grants
-    revoked: RevokedList
-
-    def state(self, grant: Grant, now: int) -> str:
-        """Whether its token is "valid", "expired" or "revoked"."""
-        if grant.issued <= void_before(self.revoked).get(bytes.fromhex(grant.peer), -1):
-            return "revoked"
-        return "valid" if grant.expires > now else "expired"
 
 
 class Granted(msgspec.Struct, frozen=True):
@@ -58,34 +37,27 @@ class Granted(msgspec.Struct, frozen=True):
 
 def access(options: argparse.Namespace) -> None:
     """What is wanted of which run; one command after the other, so that none loses what another one has written."""
-    with filelock.FileLock(data_folder(options.data_dir) / LOCK, timeout=LOCK_S):
+    with granting.locked(data_folder(options.data_dir)):
         {"grant": _grant, "revoke": _revoke, "list": _list}[options.what](options)
 
 
 def _grant(options: argparse.Namespace) -> None:
-    book, now = _opened(options), _now()
+    book = _opened(options)
     peer = peer_text(parse_peer(_named(options, "grant").partition("@")[0]))
     known = next((grant for grant in book.grants.grants if grant.peer == peer), None)
     name = options.name or (known.name if known else None)
     if name is None:
         raise SettingsError("Who is that? For example: hearth access grant mine PEER --name Ann")
-    if book.manifest.access != "tokens":
-        raise AccessError(notice("access.run_open", run=book.manifest.run_id))
     try:
         msgspec.convert(name, UserName)
     except msgspec.ValidationError:
         raise SettingsError("A name has 1 to 64 characters, all of them in one line.") from None
-    now = max(now, void_before(book.revoked).get(bytes.fromhex(peer), 0) + 1)  # the clock may have been set back
-    expires = now + options.days * DAY_MS
-    document = signed(Token(1, book.manifest.run_id, bytes.fromhex(peer), name, now, expires), book.identity)
-    link = link_to(book.manifest, _peers(options, book.manifest), document)
-    others = tuple(grant for grant in book.grants.grants if grant.peer != peer)
-    write_grants(book.folder, Grants(grants=(*others, Grant(peer, name, now, expires))))
-    print(link)
+    peers = parse_link(link_to(book.manifest, _peers(options, book.manifest))).peers  # else nobody is given a token
+    print(link_to(book.manifest, peers, granting.grant(book, peer, name, options.days)))
 
 
 def _revoke(options: argparse.Namespace) -> None:
-    book, named, now = _opened(options), _named(options, "revoke"), _now()
+    book, named, now = _opened(options), _named(options, "revoke"), granting.unix_ms()
     key = named.partition("@")[0]
     found = {grant.peer: grant.name for grant in book.grants.grants if key in (grant.peer, grant.name)}
     if not found and PEER.fullmatch(key):
@@ -95,7 +67,7 @@ def _revoke(options: argparse.Namespace) -> None:
     [(peer, name)] = found.items()
     now = max(now, *(grant.issued for grant in book.grants.grants if grant.peer == peer), 0)  # likewise
     kept = tuple(
-        one for one in book.revoked.revoked if now - one.at < LONGEST_DAYS * DAY_MS
+        one for one in book.revoked.revoked if now - one.at < LONGEST_DAYS * granting.DAY_MS
     )  # the others' tokens ended
     following = with_revoked(msgspec.structs.replace(book.revoked, revoked=kept), parse_peer(peer), now)
     if len(following.revoked) > MOST_REVOKED:
@@ -107,7 +79,7 @@ def _revoke(options: argparse.Namespace) -> None:
 
 
 def _list(options: argparse.Namespace) -> None:
-    book, now = _opened(options), _now()
+    book, now = _opened(options), granting.unix_ms()
     rows = [
         Granted(one.name, one.peer, one.issued / 1000, one.expires / 1000, book.state(one, now))
         for one in book.grants.grants
@@ -121,17 +93,13 @@ def _list(options: argparse.Namespace) -> None:
         print(f"Nobody was given a token for {book.manifest.run_id} yet.")
 
 
-def _now() -> int:
-    return int(time.time() * 1000)
-
-
 def _named(options: argparse.Namespace, what: str) -> str:
     if not options.who:
         raise SettingsError(f"Who? For example: hearth access {what} mine PEER, as `hearth address` prints it there.")
     return str(options.who)
 
 
-def _opened(options: argparse.Namespace) -> Book:
+def _opened(options: argparse.Namespace) -> granting.Book:
     """What there is of the run that was named, on its organiser's PC.
 
     Raises:
@@ -139,15 +107,7 @@ def _opened(options: argparse.Namespace) -> Book:
     """
     folder = data_folder(options.data_dir)
     manifest = manifests.load(options.run) if is_path(options.run) else _joined(folder, options.run)
-    identity = Identity.load(folder)
-    if manifest.organiser != peer_text(identity.peer):
-        raise AccessError(notice("access.not_organiser", run=manifest.run_id, organiser=str(manifest.organiser)))
-    here = folder / RUNS / manifest.run_id
-    document = read_signed(here, REVOKED_FILE)
-    revoked = RevokedList(1, manifest.run_id, 0)
-    if document:
-        revoked = opened(document, RevokedList, manifest.run_id, manifest.organiser)
-    return Book(manifest, identity, here, read_grants(here), revoked)
+    return granting.book_of(manifest, folder)
 
 
 def _joined(folder: Path, name: str) -> Manifest:

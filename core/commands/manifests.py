@@ -10,7 +10,7 @@ from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
-from core.contracts.run_details import RunDetails
+from core.contracts.run_details import RunDetails, access_of
 from core.contracts.signed import CONTEXT, enveloped
 from core.contracts.succession import check_successor, of_organiser
 from core.contracts.words import counted, size, traffic
@@ -97,8 +97,7 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
         yield f"Tells     {', '.join(manifest.brokers)}: this PC's key and address, how training goes, its credit"
     yield f"Needs     {_needs(manifest)}"
     yield f"Takes     {_takes(run)}"
-    if manifest.access == "tokens":
-        yield "Access    only with a token, which its organiser gives"
+    yield from textwrap.wrap(f"Access    {access_of(run)}", WIDTH, subsequent_indent=" " * 10)
     if run.next_revision is not None:
         changed = ", ".join(run.changed)
         yield f"Next      revision {run.next_revision} when compute starts next, within an hour; changes {changed}"

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from core.contracts.access import LONGEST_DAYS, UserName
 from core.contracts.errors import ERRORS_BY_CODE, HearthError, RecordError
 from core.contracts.notices import Notice
 from core.contracts.status import Count, CurvePoint, Pid, Status, Weight
@@ -134,6 +135,16 @@ class RunLinked(msgspec.Struct, frozen=True):
     """A link by which others join."""
 
     link: str
+
+
+class GrantParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`grant` -> RunLinked: give a peer a token for a run of this PC's own, as `hearth access grant`."""
+
+    run: RunName
+    peer: Annotated[str, msgspec.Meta(min_length=1, max_length=1024)]
+    """As `hearth address` prints it there, or just its key."""
+    name: UserName
+    days: Annotated[int, msgspec.Meta(ge=1, le=LONGEST_DAYS)]
 
 
 class LeaveRunParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

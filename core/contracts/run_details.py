@@ -8,6 +8,7 @@ import msgspec
 
 from core.contracts.kinds import EXPERTS, MODELS
 from core.contracts.manifest import Manifest, Shard
+from core.contracts.notices import Notice, notice
 
 
 class RunDetails(msgspec.Struct, frozen=True):
@@ -31,6 +32,10 @@ class RunDetails(msgspec.Struct, frozen=True):
     """What that one changes."""
     namesake: str | None = None
     """Id of a run that this PC has joined, signed by somebody, that looks the same to people: of the same title."""
+    invites: bool = False
+    """Whether it is open to those with a token only, and this PC gives them."""
+    let_in_until: float | None = None
+    """Until when this PC's token holds, or that of the link, unix seconds; None: there is none that holds."""
 
 
 def looks(title: str) -> str:
@@ -56,3 +61,12 @@ def details_of(manifest: Manifest, listed: Sequence[Shard] = ()) -> RunDetails:
         experts,
         MODELS[model.kind].numbers(model, manifest.ends) + experts * expert,
     )
+
+
+def access_of(run: RunDetails) -> Notice:
+    """Who may take part, and whether this PC may."""
+    if run.manifest.access != "tokens":
+        return notice("run.access_open")
+    if run.invites:
+        return notice("run.access_invites")
+    return notice("run.access_none") if run.let_in_until is None else notice("run.access_until", at=run.let_in_until)

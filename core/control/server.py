@@ -245,6 +245,7 @@ class _Session:
             "run_details": (wire.RunParams, lambda params: worker.runs.details(params.run)),
             "run_report": (wire.RunReportParams, lambda params: report_of(worker.runs.named(params.run))),
             "run_link": (wire.RunParams, lambda params: wire.RunLinked(worker.runs.link(params.run))),
+            "grant": (wire.GrantParams, worker.runs.grant),
             "found_runs": (_NoParams, lambda _: worker.network.found_runs()),
             "leave_run": (wire.LeaveRunParams, lambda params: worker.leave_run(params.run)),
             "weight": (wire.WeightParams, lambda params: worker.set_weight(params.run, params.weight)),

@@ -10,6 +10,7 @@ import msgspec
 import psutil
 
 from core.contracts import manifest as manifests
+from core.contracts.control import GrantParams, RunLinked
 from core.contracts.errors import RunError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
@@ -18,6 +19,7 @@ from core.contracts.run_link import RunLink, is_link, link_to, parse_link
 from core.contracts.succession import changes, check_successor
 from core.net.limits import Newest
 from core.policy.inputs import Compute, Phase
+from core.store import granting
 from core.store.shards import known_shards
 from core.worker import joined_runs, opening
 from core.worker.run import Resources, Run
@@ -197,12 +199,14 @@ class Runs:
                     details_of(run.manifest, known_shards(run.manifest, run.files.folder)),
                     run.swarm.successor,
                 )
+                found = granting.with_access(found, self._given.folder)
                 if after is None:
                     return msgspec.structs.replace(found, joined=True)
                 changed = tuple(changes(run.manifest, after))
                 return msgspec.structs.replace(found, joined=True, next_revision=after.revision, changed=changed)
-        manifest, _, _ = await self._found(name)
+        manifest, _, link = await self._found(name)
         found, joined = details_of(manifest), manifest.run_id in self._runs
+        found = granting.with_access(found, self._given.folder, link.token if link else b"")
         return msgspec.structs.replace(found, joined=joined, namesake=None if joined else self._namesake(manifest))
 
     def _namesake(self, manifest: Manifest) -> str | None:
@@ -219,6 +223,17 @@ class Runs:
         """
         manifest = self.named(name).manifest
         return link_to(manifest, [self._given.network.status().address, *manifest.bootstrap])
+
+    async def grant(self, params: GrantParams) -> RunLinked:
+        """Give a peer a token for a run of this PC's own; the link lets that peer in.
+
+        Raises:
+            HearthError: as `link` and `core.store.granting.grant`.
+        """
+        manifest, folder = self.named(params.run).manifest, self._given.folder
+        peers = parse_link(self.link(manifest.run_id)).peers
+        token = await asyncio.to_thread(granting.give, manifest, folder, params)
+        return RunLinked(link_to(manifest, peers, token))
 
     def _check_size(self, manifest: Manifest) -> None:
         """Refuse a run that needs more than this PC has.

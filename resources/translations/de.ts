@@ -2053,6 +2053,25 @@
       <translation>Daten vom Veranstalter; wie viele, sagt eine Liste, die nach dem Beitritt geholt wird.</translation>
     </message>
     <message>
+      <source>Only people whom you invite can take part in the run “{run}”. The link that you make here lets one PC in. Ask the person for the address of their PC: it is on their page Network.</source>
+      <translation>Am Lauf „{run}“ können nur Leute teilnehmen, die du einlädst. Der Link, den du hier erzeugst, lässt einen PC herein. Frage die Person nach der Adresse ihres PCs: Sie steht dort auf der Seite Netzwerk.</translation>
+    </message>
+    <message>
+      <source>The run “{run}” is by invitation only. Only its organiser can invite, on the PC with the key {key}. The link below shows others what the run is. To take part, they must send the organiser the address on their page Network.</source>
+      <translation>Am Lauf „{run}“ nimmt nur teil, wer eingeladen ist. Einladen kann nur der Organisator, auf dem PC mit dem Schlüssel {key}. Der Link unten zeigt anderen, was der Lauf ist. Um mitzumachen, müssen sie dem Organisator die Adresse schicken, die auf ihrer Seite Netzwerk steht.</translation>
+    </message>
+    <message>
+      <source>Whoever has this link can join the run “{run}”: they paste it under Add a run, or open it. It leads to this PC and the peers that the run names; one of them must be on.</source>
+      <translation>Wer diesen Link hat, kann dem Lauf „{run}“ beitreten: ihn unter „Lauf hinzufügen“ einfügen oder öffnen. Er führt zu diesem PC und den Peers, die der Lauf nennt; einer davon muss an sein.</translation>
+    </message>
+    <message numerus="yes">
+      <source>This link lets {name} in for %Ln day(s), and nobody else. Send it to them: they paste it under Add a run, or open it. To let them in for longer, make another one.</source>
+      <translation>
+        <numerusform>Dieser Link lässt {name} für %Ln Tag herein und sonst niemanden. Schicke ihn: Er wird unter „Lauf hinzufügen“ eingefügt oder geöffnet. Soll der Zugang länger gelten, erzeuge einen neuen.</numerusform>
+        <numerusform>Dieser Link lässt {name} für %Ln Tage herein und sonst niemanden. Schicke ihn: Er wird unter „Lauf hinzufügen“ eingefügt oder geöffnet. Soll der Zugang länger gelten, erzeuge einen neuen.</numerusform>
+      </translation>
+    </message>
+    <message>
       <source>Invite others</source>
       <translation>Andere einladen</translation>
     </message>
@@ -2069,16 +2088,36 @@
       <translation>Link kopieren</translation>
     </message>
     <message>
+      <source>Address of their PC</source>
+      <translation>Adresse ihres PCs</translation>
+    </message>
+    <message>
+      <source>Their name</source>
+      <translation>Name der Person</translation>
+    </message>
+    <message>
+      <source>Valid for</source>
+      <translation>Gültig für</translation>
+    </message>
+    <message>
+      <source>days</source>
+      <translation>Tage</translation>
+    </message>
+    <message>
+      <source>Make the link</source>
+      <translation>Link erzeugen</translation>
+    </message>
+    <message>
       <source>Asking the worker for the link.</source>
       <translation>Der Worker wird nach dem Link gefragt.</translation>
     </message>
     <message>
-      <source>Whoever has this link can join the run “{run}”: they paste it under Add a run, or open it. It leads to this PC and the peers that the run names; one of them must be on.</source>
-      <translation>Wer diesen Link hat, kann dem Lauf „{run}“ beitreten: ihn unter „Lauf hinzufügen“ einfügen oder öffnen. Er führt zu diesem PC und den Peers, die der Lauf nennt; einer davon muss an sein.</translation>
-    </message>
-    <message>
       <source>There is no link to this run.</source>
       <translation>Zu diesem Lauf gibt es keinen Link.</translation>
+    </message>
+    <message>
+      <source>Fill in the address of their PC and their name.</source>
+      <translation>Gib die Adresse des PCs und den Namen der Person an.</translation>
     </message>
     <message>
       <source>Paste the link that somebody gave you, or open the file of a manifest. You see what the run is before you join it.</source>
@@ -2210,6 +2249,10 @@
     <message>
       <source>On which data</source>
       <translation>Mit welchen Daten</translation>
+    </message>
+    <message>
+      <source>Who may take part</source>
+      <translation>Wer mitmachen darf</translation>
     </message>
     <message>
       <source>What it needs</source>
@@ -2353,6 +2396,10 @@
     <message>
       <source>Data</source>
       <translation>Daten</translation>
+    </message>
+    <message>
+      <source>Access</source>
+      <translation>Zugang</translation>
     </message>
     <message>
       <source>Show the figures of {run}</source>
@@ -6403,6 +6450,22 @@
     <message>
       <source>rule.unknown</source>
       <translation>Unbekannt</translation>
+    </message>
+    <message>
+      <source>run.access_invites</source>
+      <translation>Nur mit Einladung. Dieser PC hat den Schlüssel des Organisators: Er kann andere einladen.</translation>
+    </message>
+    <message>
+      <source>run.access_none</source>
+      <translation>Nur mit Einladung. Dieser PC hat keine gültige Einladung: Bitte den Organisator um einen Link, der ein Token enthält.</translation>
+    </message>
+    <message>
+      <source>run.access_open</source>
+      <translation>Alle dürfen mitmachen.</translation>
+    </message>
+    <message>
+      <source>run.access_until</source>
+      <translation>Nur mit Einladung. Dieser PC ist bis {at:date} eingeladen.</translation>
     </message>
     <message>
       <source>run.bad_licence</source>

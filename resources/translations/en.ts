@@ -221,6 +221,13 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>This link lets {name} in for %Ln day(s), and nobody else. Send it to them: they paste it under Add a run, or open it. To let them in for longer, make another one.</source>
+      <translation>
+        <numerusform>This link lets {name} in for %Ln day, and nobody else. Send it to them: they paste it under Add a run, or open it. To let them in for longer, make another one.</numerusform>
+        <numerusform>This link lets {name} in for %Ln days, and nobody else. Send it to them: they paste it under Add a run, or open it. To let them in for longer, make another one.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>%Ln PC(s) here say(s) to train it; signed by {key}</source>
       <translation>
         <numerusform>%Ln PC here says that it trains it; signed by {key}</numerusform>
@@ -2688,6 +2695,22 @@
     <message>
       <source>rule.unknown</source>
       <translation>Unknown</translation>
+    </message>
+    <message>
+      <source>run.access_invites</source>
+      <translation>By invitation only. This PC has the organiser's key: it can invite others.</translation>
+    </message>
+    <message>
+      <source>run.access_none</source>
+      <translation>By invitation only. This PC has no valid invitation: ask the organiser for a link with a token in it.</translation>
+    </message>
+    <message>
+      <source>run.access_open</source>
+      <translation>Everybody may join.</translation>
+    </message>
+    <message>
+      <source>run.access_until</source>
+      <translation>By invitation only. This PC is invited until {at:date}.</translation>
     </message>
     <message>
       <source>run.bad_licence</source>

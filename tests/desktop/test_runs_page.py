@@ -19,6 +19,7 @@ from app.desktop import Desktop
 from app.pages.runs.run_card import state_of
 from app.system.single_instance import Instance
 from app.theme import Mode, theme
+from app.widgets.basics import Label
 from app.widgets.qr_picture import QrPicture
 from app.worker.supervisor import supervise
 from core.contracts import control as wire
@@ -396,6 +397,51 @@ def test_a_run_without_a_link_says_why(qtbot: QtBot, toy: ToyWorker, desktop: De
     desktop.runs_page.cards[OTHER.id].invite.click()
     qtbot.waitUntil(lambda: "Nobody has signed the run" in desktop.invite_sheet.notice.accessibleName())
     assert not desktop.invite_sheet.shown.isVisible()
+
+
+BY_TOKENS = msgspec.structs.replace(
+    SIGNED, manifest=msgspec.structs.replace(SIGNED.manifest, access="tokens"), let_in_until=1_800_000_000.0
+)
+
+
+def test_a_run_by_invitation_says_so_and_who_can_invite(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    toy.answers["run_details"] = lambda params: BY_TOKENS
+    desktop.runs_page.look()
+    card = desktop.runs_page.cards[ONE.id]
+    qtbot.waitUntil(lambda: "This PC is invited until 15 January." in card.facts["access"][1].text())
+    card.invite.click()
+    sheet = desktop.invite_sheet
+    qtbot.waitUntil(sheet.code.isVisible)
+    assert "by invitation only" in sheet.said.text() and KEY[:16] in sheet.said.text() and sheet.form.isHidden()
+    sheet.close_sheet()
+    toy.answers["run_details"] = lambda params: msgspec.structs.replace(BY_TOKENS, let_in_until=None)
+    desktop.add_run(LINK)
+    qtbot.waitUntil(desktop.join_sheet.consent.isVisible)
+    told = " ".join(label.text() for label in desktop.join_sheet.consent.findChildren(Label))
+    assert "By invitation only. This PC has no valid invitation" in told
+
+
+def test_its_organiser_invites_one_pc_by_a_link_with_a_token(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    peer, whole = f"{'ab' * 32}@192.0.2.7:4401", f"{LINK}/token:AAAA"
+    toy.answers["run_details"] = lambda params: msgspec.structs.replace(BY_TOKENS, invites=True)
+    toy.answers["grant"] = lambda params: wire.ErrorInfo("identity", notice("identity.no_peer_name", text="'x'"))
+    desktop.runs_page.cards[ONE.id].invite.click()
+    sheet = desktop.invite_sheet
+    qtbot.waitUntil(sheet.form.isVisible)
+    assert not sheet.shown.isVisible() and not asked(toy, "run_link")
+    sheet.make.click()
+    assert "Fill in the address" in sheet.notice.accessibleName() and not asked(toy, "grant")
+    sheet.peer.setText("x")
+    sheet.name.setText("Ann")
+    sheet.make.click()
+    qtbot.waitUntil(lambda: "'x'" in sheet.notice.accessibleName())
+    toy.answers["grant"] = lambda params: wire.RunLinked(whole)
+    sheet.peer.setText(f" {peer}\n")
+    sheet.make.click()
+    qtbot.waitUntil(sheet.code.isVisible)
+    assert asked(toy, "grant")[-1] == {"run": ONE.id, "peer": peer, "name": "Ann", "days": 90}
+    assert sheet.said.text().startswith("This link lets Ann in for 90 days, and nobody else.")
+    assert sheet.code.accessibleDescription() == whole and sheet.form.isHidden()
 
 
 # beside a real worker

@@ -10,11 +10,13 @@ import pytest
 
 from core.contracts import manifest
 from core.contracts.access import Introduction, Shown
+from core.contracts.control import RunLinked
 from core.contracts.dht import FindValue, Values
 from core.contracts.errors import AccessError, CallRefused
 from core.contracts.hosting import AskManifest, Hello, HelloReply, ManifestFollows, ReadFile
 from core.contracts.net import of_run
 from core.contracts.network_status import DhtRecord, NetworkStatus
+from core.contracts.run_details import RunDetails
 from core.contracts.trunk_status import TrunkStatus
 from core.dht.records import key_digest
 from core.identity import Identity, PeerId
@@ -51,6 +53,18 @@ def granted(organiser: RunningWorker, peer: str, name: str, days: int = 90) -> s
     return done.stdout.strip()
 
 
+def invited(organiser: RunningWorker, ann: RunningWorker, address: str) -> str:
+    """The link that the organiser makes in the window: by its worker, which has the key; no other PC's can."""
+    asked = {"run": "tiny", "peer": address, "name": "Bob", "days": 1}
+    details = {"run": "tiny"}
+    assert organiser.ask("run_details", details, RunDetails).invites
+    held = ann.ask("run_details", details, RunDetails)
+    assert not held.invites and held.let_in_until is not None and 89 < (held.let_in_until - time.time()) / 86_400 <= 90
+    with pytest.raises(AccessError, match="did not sign the run"):
+        ann.ask("grant", asked, RunLinked)
+    return organiser.ask("grant", asked, RunLinked).link
+
+
 def joins(running: RunningWorker, link: str, says: str) -> None:
     """Its only run is that of the link from now on."""
     done = hearth(running.folder, "run", "join", link, "--yes")
@@ -78,8 +92,8 @@ def test_only_those_with_a_token_take_part(tmp_path: Path) -> None:
         organiser = workers.start(tmp_path / "organiser", "--run", str(path), "--listen", HERE, share=30)
         ann, bob, eve = (workers.start(tmp_path / name, "--listen", HERE, share=30) for name in ("ann", "bob", "eve"))
         keys = {running: key_of(running) for running in (organiser, ann, bob, eve)}
-        for running, name in ((ann, "Ann"), (bob, "Bob")):
-            joins(running, granted(organiser, keys[running], name), "The link's token lets this PC in.")
+        joins(ann, granted(organiser, keys[ann], "Ann"), "The link's token lets this PC in.")
+        joins(bob, invited(organiser, ann, hearth(bob.folder, "address").stdout.strip()), "The link's token lets")
         insiders = {keys[running] for running in (organiser, ann, bob)}
         for running in (organiser, ann, bob):
             wait_until(lambda running=running: members(running, run_id) == insiders, "all insiders")  # type: ignore[misc]

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from core.access import LIST, TOKEN, check_holder, opened, signed, void_before, with_revoked
 from core.cli import main
-from core.commands import access as commands
 from core.contracts import manifest
 from core.contracts.access import MAX_LIST, MAX_TOKEN, MOST_REVOKED, Revoked, RevokedList, Token
 from core.contracts.errors import AccessError, DataFolderError, HearthError, ManifestError, RunError, SettingsError
 from core.contracts.run_link import MAX_LINK, MOST_PEERS, link_to, parse_link
 from core.identity import Identity, PeerId, peer_text
+from core.store import granting
 from core.store.access_files import GRANTS_FILE, REVOKED_FILE
 from tests.unit.test_manifest_files import TINY
 from tests.unit.test_signed_manifest import ORGANISER, STRANGER, decoded
@@ -194,9 +194,9 @@ def test_a_clock_that_was_set_back_revokes_and_grants_all_the_same(
 ) -> None:
     run, here, bob = str(organise(tmp_path)), tmp_path / "organiser", peer_text(BOB.peer)
     now = int(time.time() * 1000)
-    monkeypatch.setattr(commands, "_now", lambda: now)
+    monkeypatch.setattr(granting, "unix_ms", lambda: now)
     assert hearth(here, "access", "grant", run, bob, "--name", "Bob").returncode == 0
-    monkeypatch.setattr(commands, "_now", lambda: now - 3_600_000)
+    monkeypatch.setattr(granting, "unix_ms", lambda: now - 3_600_000)
     assert hearth(here, "access", "revoke", run, "Bob").returncode == 0
     assert rows(here, run) == [("Bob", "revoked")]
     assert hearth(here, "access", "grant", run, bob).returncode == 0

@@ -8,7 +8,7 @@ from app.language import told, tr, tr_run
 from core.commands import proposal
 from core.contracts import manifest as manifests
 from core.contracts.notices import notice
-from core.contracts.run_details import RunDetails
+from core.contracts.run_details import RunDetails, access_of
 
 SHOWN = 16
 """Of a key, so many digits are shown where there is little room."""
@@ -76,6 +76,11 @@ def data(run: RunDetails) -> str:
     unsaid = tr("not stated")
     of_data, of_model = (licence.data, licence.model) if licence else (unsaid, unsaid)
     return f"{found} {tr('Licence of the data: {data}; of the model: {model}.', data=of_data, model=of_model)}"
+
+
+def access(run: RunDetails) -> str:
+    """Who may take part, and whether this PC may."""
+    return told(access_of(run))
 
 
 def needs(run: RunDetails) -> str:

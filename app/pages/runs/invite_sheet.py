@@ -1,23 +1,41 @@
-"""The sheet with a run's link, as text and as QR code."""
+"""The sheet with a run's link, as text and as QR code; its organiser gives a token with it where the run needs one."""
 
+import msgspec
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app import theme as look
-from app.language import told, tr
+from app.language import mark, told, tr
+from app.pages.runs.description import SHOWN
+from app.pages.settings.setting_controls import NumberControl
 from app.theme import theme
 from app.widgets.basics import ElidedLabel, Label, Notice, Panel
 from app.widgets.boxes import STRETCH, hbox, scrolling, vbox
 from app.widgets.buttons import Button
 from app.widgets.qr_picture import QrPicture
-from app.window.focus_ring import FocusRing
+from app.window.focus_ring import FocusRing, order_focus
 from app.window.sheet import Sheet
 from app.worker.client import WorkerClient
-from core.contracts.control import RunLinked
+from core.contracts.access import LONGEST_DAYS
+from core.contracts.control import GrantParams, RunLinked
 from core.contracts.errors import HearthError
+from core.contracts.run_details import RunDetails
 
 WIDTH = 520
+ADDRESS, NAME = 1024, 64
+"""Characters, as `GrantParams` takes them."""
+DAYS = 90
+
+
+ASKS = mark(
+    "Only people whom you invite can take part in the run “{run}”. The link that you make here lets one PC in. Ask the "
+    "person for the address of their PC: it is on their page Network."
+)
+ORGANISER_ONLY = mark(
+    "The run “{run}” is by invitation only. Only its organiser can invite, on the PC with the key {key}. The link below "
+    "shows others what the run is. To take part, they must send the organiser the address on their page Network."
+)
 
 
 class InviteSheet(Sheet):
@@ -36,6 +54,7 @@ class InviteSheet(Sheet):
         self.close_button = Button(tr("Close"), clicked=self.close_sheet)
         self.said = Label("", "body", "text2", wrap=True)
         self.notice = Notice()
+        self.form = self._asked()
         self.link = ElidedLabel("", "cap")
         self.link.setFont(theme().mono("cap"))
         self.code = QrPicture(tr("The link as QR code"))
@@ -47,44 +66,108 @@ class InviteSheet(Sheet):
         content = QWidget()
         vbox(
             self.said,
+            self.form,
             self.notice,
             self.shown,
             STRETCH,
             spacing=look.M,
-            margins=(0, 0, look.XL, look.XL),
+            margins=(4, 0, look.XL, look.XL),
             within=content,
         )
         head = hbox(
             (Label(tr("Invite others"), "title", wrap=True), 1),
             (self.close_button, Qt.AlignmentFlag.AlignTop),
-            margins=(0, 0, look.XL, 0),
+            margins=(4, 0, look.XL, 0),
         )
-        margins = (look.XL, look.XL, 0, 0)
+        margins = (look.XL - 4, look.XL, 0, 0)
         vbox(head, (scrolling(content), 1), spacing=look.M, margins=margins, within=self.panel)
 
+    def _asked(self) -> QWidget:
+        """Whom the organiser lets in, and for how long."""
+        self.peer, self.name = QLineEdit(), QLineEdit()
+        self.peer.setAccessibleName(tr("Address of their PC"))
+        self.peer.setMaxLength(ADDRESS)
+        self.name.setAccessibleName(tr("Their name"))
+        self.name.setMaxLength(NAME)
+        self.days = NumberControl(tr("Valid for"), tr("days"), 1, 1, LONGEST_DAYS)
+        self.days.show_value(DAYS)
+        self.make = Button(tr("Make the link"), "primary", "key", clicked=self._make)
+        form = QWidget()
+        rows = [
+            part
+            for field in (self.peer, self.name)
+            for part in (Label(field.accessibleName(), "cap_strong", "text2"), field)
+        ]
+        days = hbox(Label(tr("Valid for"), "body"), self.days, STRETCH, spacing=look.M)
+        vbox(*rows, days, hbox(self.make, STRETCH), spacing=look.S, within=form)
+        return form
+
     def open_for(self, run_id: str) -> None:
-        """Show the link to a run."""
+        """Show the link to a run, or ask whom it is for."""
         self._run_id = run_id
-        self.shown.hide()
+        for part in (self.form, self.shown):
+            part.hide()
         self.notice.set_text("")
         self.said.setText(tr("Asking the worker for the link."))
         self.open(self.close_button)
-        self._client.run_link(run_id, lambda linked: self._show(run_id, linked), lambda error: self._fail(error))
+        self._client.run_details(run_id, self._ask, self._fail)
 
-    def _show(self, run_id: str, linked: RunLinked) -> None:
+    def _ask(self, run: RunDetails) -> None:
+        if run.id != self._run_id:
+            return
+        if run.invites:
+            for field in (self.peer, self.name):
+                field.clear()
+            self.said.setText(tr(ASKS, run=run.id))
+            self.form.show()
+            order_focus(self.panel)
+            self.peer.setFocus(Qt.FocusReason.OtherFocusReason)
+            return
+        words = tr(
+            "Whoever has this link can join the run “{run}”: they paste it under Add a run, or open it. It leads "
+            "to this PC and the peers that the run names; one of them must be on.",
+            run=run.id,
+        )
+        if run.manifest.access == "tokens":
+            words = tr(ORGANISER_ONLY, run=run.id, key=str(run.manifest.organiser)[:SHOWN])
+        self._client.run_link(run.id, lambda linked: self._show(run.id, linked, words), self._fail)
+
+    def _make(self) -> None:
+        """Give the token, if there is to whom."""
+        name, peer = self.name.text().strip(), self.peer.text().strip()
+        try:
+            asked = msgspec.convert(
+                {"run": self._run_id, "peer": peer, "name": name, "days": self.days.spin.value()}, GrantParams
+            )
+        except msgspec.ValidationError:
+            self.notice.set_text(tr("Fill in the address of their PC and their name."))
+            return
+        words = tr(
+            "This link lets {name} in for %Ln day(s), and nobody else. Send it to them: they paste it under Add a run, "
+            "or open it. To let them in for longer, make another one.",
+            asked.days,
+            name=name,
+        )
+        self.notice.set_text("")
+        self.make.setEnabled(False)
+        self._client.grant(asked, lambda linked: self._show(asked.run, linked, words), self._refuse)
+
+    def _show(self, run_id: str, linked: RunLinked, words: str) -> None:
+        self.make.setEnabled(True)
         if run_id != self._run_id:
             return
-        self.said.setText(
-            tr(
-                "Whoever has this link can join the run “{run}”: they paste it under Add a run, or open it. It leads "
-                "to this PC and the peers that the run names; one of them must be on.",
-                run=run_id,
-            )
-        )
+        self.form.hide()
+        self.said.setText(words)
         self.link.setText(linked.link)
         self.code.show_text(linked.link)
         self.copy.setText(tr("Copy the link"))
         self.shown.show()
+        order_focus(self.panel)
+
+    def _refuse(self, error: HearthError) -> None:
+        """The token was not given; what was typed stays."""
+        self.make.setEnabled(True)
+        self.notice.set_text(told(error.notice))
 
     def _fail(self, error: HearthError) -> None:
         self.said.setText(tr("There is no link to this run."))

@@ -330,6 +330,7 @@ class JoinSheet(Sheet):
             ("key", tr("Who signs it"), description.signs(run)),
             ("model", tr("What it learns"), description.learns(run)),
             ("disk", tr("On which data"), description.data(run)),
+            ("lock", tr("Who may take part"), description.access(run)),
             ("memory", tr("What it needs"), description.needs(run)),
             ("up", tr("What leaves this PC"), description.leaves(run)),
             ("shield", tr("What it cannot do"), tr("Run code here: a manifest is numbers and names that are checked.")),

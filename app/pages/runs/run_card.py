@@ -92,6 +92,7 @@ class RunCard(StaleCard):
             "organiser": (tr("Organiser"), Label(tr(UNKNOWN), "cap", "text2", wrap=True, selectable=True)),
             "learns": (tr("Learns"), Label("", "cap", "text2", wrap=True)),
             "data": (tr("Data"), Label("", "cap", "text2", wrap=True)),
+            "access": (tr("Access"), Label("", "cap", "text2", wrap=True)),
         }
         for _, label in self.facts.values():
             label.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -175,6 +176,7 @@ class RunCard(StaleCard):
         self.facts["organiser"][1].setText(description.organiser(run))
         self.facts["learns"][1].setText(description.learns(run))
         self.facts["data"][1].setText(description.data(run))
+        self.facts["access"][1].setText(description.access(run))
 
     def show_notice(self, said: RunNotice | None) -> None:
         """Say what the organiser has to say to all who have joined."""
