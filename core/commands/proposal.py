@@ -147,7 +147,7 @@ def _text_of(one: Size, size: int, volunteers: int) -> Proposal:
         (side, side),
         one.width,
         one.hidden,
-        "transformer_ffn",
+        "ffn",
         k,
         one.heads,
         one.sequence,
@@ -164,7 +164,7 @@ def _text_of(one: Size, size: int, volunteers: int) -> Proposal:
         max_age_s=2.0,
         clip=1.0,
         balance=0.01,
-        in_flight=4 if volunteers > 1 else 2,
+        in_flight=2,  # with 4 of each of three trainers an expert's gradients come too late, and the run learns little
         evaluate_every=64,
         seed=SEED,
     )
