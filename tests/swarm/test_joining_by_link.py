@@ -7,6 +7,7 @@ from pathlib import Path
 from core.contracts import manifest
 from core.contracts.errors import ManifestError, NetworkError, NotRunning, RunError, SettingsError
 from core.contracts.network_status import NetworkStatus
+from core.contracts.peer_names import called
 from core.contracts.run_details import RunDetails
 from core.contracts.status import RunStatus
 from tests.unit.test_manifest_files import TINY
@@ -86,7 +87,7 @@ def joins(running: RunningWorker, link: str, run: manifest.Manifest) -> None:
     refused = hearth(running.folder, "run", "join", foreign, "--yes")
     assert refused.returncode == ManifestError.exit_code and "not signed by the organiser" in refused.stderr
     absent = hearth(running.folder, "run", "show", link.replace("/tiny-", "/other-")).stderr
-    assert f"Peer {organiser[:8]} does not take part in this run" in absent and "new link" in absent
+    assert f"Peer {called(organiser)} does not take part in this run" in absent and "new link" in absent
     joined = hearth(running.folder, "run", "join", link, "--yes")
     assert joined.returncode == 0 and f"Joined {run.run_id}" in joined.stdout, joined.stderr
     twin = running.folder.parent / "twin.toml"
