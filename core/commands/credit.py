@@ -15,7 +15,16 @@ from core.community.credit_history import credit as credit_of
 from core.community.reading import read_only
 from core.community.rules import rules_of
 from core.contracts import manifest as manifests
-from core.contracts.credit import DAY_S, BoardParams, CertificateParams, Credit, Exchanged, Published, Ranking
+from core.contracts.credit import (
+    DAY_S,
+    BoardParams,
+    CertificateParams,
+    Credit,
+    Exchanged,
+    Leaderboard,
+    Published,
+    Ranking,
+)
 from core.contracts.errors import ManifestError, NotRunning
 from core.contracts.peer_names import called
 from core.contracts.telemetry import Told
@@ -52,11 +61,13 @@ def certificate(options: argparse.Namespace) -> None:
 
 
 def leaderboard(options: argparse.Namespace) -> None:
-    """What the runs' boards have told by their brokers."""
+    """What the runs' boards have told by their brokers; else what this PC itself has verified."""
     with common.client(options) as client:
         told = client.call("telemetry", {}, Told)
+        mine = None if told.boards else client.call("leaderboard", {}, Leaderboard)
     if options.json:
-        common.print_json([{**msgspec.structs.asdict(one), "by": one.by.hex()} for one in told.boards])
+        own = [{"ranked": mine}] if mine else []
+        common.print_json([*({**msgspec.structs.asdict(one), "by": one.by.hex()} for one in told.boards), *own])
         return
     for one in told.boards:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.time))
@@ -65,13 +76,20 @@ def leaderboard(options: argparse.Namespace) -> None:
             f"{counted(one.online, 'peer is', 'peers are')} there, {one.samples_per_s:,.0f} samples/s; "
             f"{operations(one.verified)} verified, {operations(one.pending)} pending, of {counted(one.peers, 'peer')}."
         )
-        times = ("Today (UTC)", one.ranked.today), ("7 days", one.ranked.week), ("Ever", one.ranked.ever)
-        for name, ranking in times:
-            if ranking.best:
-                tables.show(_ranked(name, ranking))
-    if not told.boards:
-        missing = "None of its boards has told anything yet" if told.brokers else "No run here names a broker"
-        print(f"{missing}: there is no leaderboard.")
+        _show(one.ranked)
+    if mine:
+        missing = "None of their boards has told anything yet" if told.brokers else "No run here names a broker"
+        if mine.ever.best or mine.ever.others:
+            print(f"{missing}. This is what this PC itself has verified so far, in all runs here.")
+            _show(mine)
+        else:
+            print(f"{missing}, and this PC itself has verified nothing yet: there is no leaderboard.")
+
+
+def _show(ranked: Leaderboard) -> None:
+    for name, ranking in ("Today (UTC)", ranked.today), ("7 days", ranked.week), ("Ever", ranked.ever):
+        if ranking.best or ranking.others:
+            tables.show(_ranked(name, ranking))
 
 
 def _ranked(name: str, ranking: Ranking) -> RenderableType:
@@ -80,7 +98,7 @@ def _ranked(name: str, ranking: Ranking) -> RenderableType:
         shown.add_column(head)
     shown.add_column("Verified", justify="right")
     for one in ranking.best:
-        shown.add_row(str(one.place), printable(one.name), printable(one.team), operations(one.verified))
+        shown.add_row(str(one.place), printable(one.name) or "This PC", printable(one.team), operations(one.verified))
     if ranking.others:
         shown.add_row("", counted(ranking.others, "other"), "", operations(ranking.others_verified))
     return shown

@@ -39,6 +39,7 @@ def exchanged(running: RunningWorker, given: bool) -> With | None:
 async def test_host_and_trainer_tell_the_same_and_a_board_believes_what_it_trusts(tmp_path: Path) -> None:
     with worker(tmp_path / "host", "--listen", HERE, "--role", "host") as host:
         address = hearth(host.folder, "address").stdout.strip()
+        assert "there is no leaderboard" in hearth(host.folder, "credit", "leaderboard").stdout
         with worker(tmp_path / "trainer", "--listen", HERE, "--role", "train", "--bootstrap", address) as trainer:
 
             def agreed() -> With | None:
@@ -49,6 +50,10 @@ async def test_host_and_trainer_tell_the_same_and_a_board_believes_what_it_trust
             signed = wait_until(agreed, "the same signed and audited work on both sides")
             ranked = wait_until(lambda: trainer.ask("leaderboard", {}, Leaderboard).ever.others, "the host's rank")
             assert ranked == 1, "it has no name, and is counted"
+            shown = hearth(trainer.folder, "credit", "leaderboard").stdout
+            assert (
+                "No run here names a broker. This is what this PC itself has verified" in shown and "1 other" in shown
+            )
             host.call("set_settings", {"changes": {"shown_name": "Ann | <b>"}})
             credited = trainer.ask("collect", {}, Collected).contributors
             assert [(one.name, one.verified > 0) for one in credited.named] == [
