@@ -255,7 +255,8 @@ def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:
     generate.add_argument("--seed", type=int, help="the same one gives the same text while the model stays as it is")
     about = "Show this peer, how it is reached, and those it is connected to."
     same = "all figures as one JSON document"
-    add("peers", "network.peers", about, same)
+    peers = add("peers", "network.peers", about, same)
+    peers.add_argument("--add", metavar="ADDRESS", help="join through this peer; its `hearth address` prints it")
     trunk = add("trunk", "trunk.show", "Show what the trainers of a run have agreed on, and who coordinates it.", same)
     trunk.add_argument("run", nargs="?", help="the run's name or id (the first one)")
     add("address", "network.address", "Print what another PC needs to reach this one (--bootstrap).")

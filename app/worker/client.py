@@ -10,13 +10,14 @@ from app.worker.connection import Connection, Failed, note
 from core.contracts import control as wire
 from core.contracts import ledger
 from core.contracts.credit import CertificateParams, Credit, Leaderboard
-from core.contracts.network_status import Finding, FoundRun, NetworkParams, NetworkStatus
+from core.contracts.network_status import Finding, FoundRun, MeetParams, Met, NetworkParams, NetworkStatus
 from core.contracts.run_details import RunDetails
 from core.contracts.status import GridStatus, LogLine, RunStatus
 from core.contracts.telemetry import Told
 from core.contracts.trunk_status import TrunkParams, TrunkStatus
 
 RUN_DEADLINE_S = 60.0
+MEET_S = 30.0
 """For the manifest of a link, and for a run that is saved or begun."""
 PREDICT_DEADLINE_S = 35.0
 """A paused worker first has to start compute; after 30 s it tells by itself why no answer has come."""
@@ -67,6 +68,15 @@ class WorkerClient(Connection):
     def network(self, first: int, done: Callable[[NetworkStatus], None], failed: Failed) -> None:
         """This peer, and a page of its connected peers from the `first` on."""
         self.request("network", NetworkParams(first), NetworkStatus, done, failed)
+
+    @property
+    def shown_run(self) -> str:
+        """The id of the run that is shown; "" before it is known."""
+        return self._run or ""
+
+    def meet(self, address: str, done: Callable[[Met], None], failed: Failed) -> None:
+        """Join through a peer that the user names."""
+        self.request("meet", MeetParams(address), Met, done, failed, MEET_S)
 
     def doctor(self, done: Callable[[list[Finding]], None], failed: Failed) -> None:
         self.request("doctor", None, list[Finding], done, failed)

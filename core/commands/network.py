@@ -8,7 +8,7 @@ import msgspec
 
 from core.commands import common
 from core.contracts.errors import SettingsError
-from core.contracts.network_status import DhtRecord, DhtStatus, Finding, NetworkParams, NetworkStatus
+from core.contracts.network_status import DhtRecord, DhtStatus, Finding, MeetParams, Met, NetworkParams, NetworkStatus
 from core.contracts.peer_names import called
 from core.contracts.words import counted, duration
 from core.identity import Identity, peer_text
@@ -16,8 +16,16 @@ from core.logs import printable
 from core.store.data_folder import data_folder, data_path
 
 
+MEET_S = 30.0
+"""For a peer that is dialled, through others if need be."""
+
+
 def peers(options: argparse.Namespace) -> None:
     with common.client(options) as client:
+        if options.add:
+            met = client.call("meet", MeetParams(options.add), Met, MEET_S)
+            print(f"Connected to {called(met.peer)}.")
+            return
         status = client.call("network", {}, NetworkStatus)
         peers = list(status.peers)
         while len(peers) < status.connected:

@@ -105,7 +105,7 @@ class Event(msgspec.Struct, frozen=True):
 # Parameters and results of the methods. A method not listed here takes no parameters and returns {}:
 #   status -> Status          subscribe -> Snapshot       pause_gpu, resume, quit -> {}
 # Those about the ledger (totals, series, sessions, yields) are found in `core.contracts.ledger`, those about peers
-# (network, doctor, dht_get, dht_stats) in `core.contracts.network_status`, those about credit (credit,
+# (network, meet, doctor, dht_get, dht_stats) in `core.contracts.network_status`, those about credit (credit,
 # leaderboard, board, certificate) in `core.contracts.credit`.
 
 

@@ -97,6 +97,18 @@ class DhtGetParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 
 
+class MeetParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`meet` -> Met."""
+
+    address: Annotated[str, msgspec.Meta(min_length=1, max_length=1024)]
+    """As `hearth address` prints it."""
+
+
+class Met(msgspec.Struct, frozen=True):
+    peer: str
+    """Hexadecimal."""
+
+
 class DhtRecord(msgspec.Struct, frozen=True):
     subkey: str
     value: str

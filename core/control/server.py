@@ -20,7 +20,7 @@ from core.contracts.credit import BoardParams, CertificateParams
 from core.contracts.errors import DataFolderError, HearthError, PortInUse, ProtocolError, QuestionError
 from core.contracts.export import CollectParams
 from core.contracts.ledger import ListParams, SeriesParams
-from core.contracts.network_status import DhtGetParams, Finding, NetworkParams
+from core.contracts.network_status import DhtGetParams, Finding, MeetParams, NetworkParams
 from core.contracts.notices import notice
 from core.contracts.telemetry import NoticeParams
 from core.contracts.trunk_status import TrunkParams
@@ -254,6 +254,7 @@ class _Session:
             "grid": (wire.GridParams, lambda params: worker.runs.named(params.run).grid(params.layer)),
             "collect": (CollectParams, lambda params: collected_of(worker.runs.named(params.run), worker.network)),
             "trunk": (TrunkParams, lambda params: worker.runs.named(params.run).trunk()),
+            "meet": (MeetParams, lambda params: worker.network.meet(params.address)),
             "dht_get": (DhtGetParams, lambda params: worker.network.dht_get(params.key)),
             "dht_stats": (_NoParams, lambda _: worker.network.dht_stats()),
             "benchmark": (wire.BenchmarkParams, lambda params: worker.benchmark(params.again, params.run)),

@@ -12,16 +12,16 @@ import msgspec
 
 from core.community.credit_book import CreditBook
 from core.community.ledger import Ledger
-from core.contracts.errors import HearthError
+from core.contracts.errors import HearthError, NetworkError
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
-from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, NetworkStatus
+from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, Met, NetworkStatus
 from core.contracts.notices import Notice, notice
 from core.contracts.run_link import RunLink
 from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId, peer_text
-from core.net.addresses import address_text, host_of, known_addresses
+from core.net.addresses import address_text, check_socket, host_of, known_addresses, parse_address
 from core.net.endpoint import kept
 from core.net.lan import Lan
 from core.net.reach import Reach
@@ -351,6 +351,30 @@ class Network:
             peers=[peer_status(self.node, link, self.credit.names) for link in links[first : first + count]],
             connected=len(links),
         )
+
+    async def meet(self, address: str) -> Met:
+        """Join through a peer that the user names. Who has answered once is known at the next start as well.
+
+        Args:
+            address: as `hearth address` prints it.
+
+        Raises:
+            IdentityError: no peer's name.
+            SettingsError: no address behind it.
+            NetworkError: it has no address or is this PC's own, or nobody with this key answered there.
+        """
+        named = parse_address(address)
+        for socket in named.addresses:
+            check_socket(socket)
+        peer = PeerId(named.peer)
+        if peer == self.identity.peer:
+            raise NetworkError(notice("peer.itself"))
+        if not named.addresses and peer not in self.node.pool.links:
+            raise NetworkError(notice("peer.no_address", peer=peer.hex()[:8]))
+        self.node.learn(named)
+        await self.node.pool.link(peer)
+        self._know([named])
+        return Met(peer.hex())
 
     async def dht_get(self, key: str) -> list[DhtRecord]:
         """The records of a key, of this network's replicas; a run's name in it stands for the run's id."""

@@ -184,7 +184,7 @@ class NoNetwork:
         """
         raise NetworkError(notice("network.alone"))
 
-    dht_get = dht_stats = let_in = status
+    dht_get = dht_stats = let_in = meet = status
     credit = community = property(status)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 from core.contracts.credit import BoardParams, Leaderboard, Published, SignedTotals
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
-from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, NetworkStatus
+from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, Met, NetworkStatus
 from core.contracts.notices import Notice
 from core.contracts.run_link import RunLink
 from core.contracts.telemetry import Admits, Rights, Told
@@ -247,6 +247,9 @@ class NetworkPlace(Protocol):
 
     def status(self, first: int = 0, count: int = PEERS_PAGE, /) -> NetworkStatus:
         """This peer, and `count` of its connected peers from the `first` on, in the order of their connections."""
+
+    def meet(self, address: str, /) -> Awaitable[Met]:
+        """Join through a peer that the user names; see `Network.meet`."""
 
     def dht_get(self, key: str, /) -> Awaitable[list[DhtRecord]]:
         """The records of a key, of this network's replicas; a run's name in it stands for the run's id."""

@@ -1649,14 +1649,6 @@
       <translation>Erscheint, sobald der Worker seine Peers gemeldet hat.</translation>
     </message>
     <message>
-      <source>No peer is connected yet. Hearth looks for some by itself; give the address above to a friend, or check the connection to see what is missing.</source>
-      <translation>Noch ist kein Peer verbunden. Hearth sucht von selbst welche; gib einem Freund die Adresse oben oder prüfe die Verbindung, um zu sehen, was fehlt.</translation>
-    </message>
-    <message>
-      <source>Nobody else takes part. The run on this PC continues all the same.</source>
-      <translation>Niemand sonst macht mit. Der Lauf auf diesem PC geht trotzdem weiter.</translation>
-    </message>
-    <message>
       <source>No peer fits this filter.</source>
       <translation>Kein Peer passt zu diesem Filter.</translation>
     </message>
@@ -1750,10 +1742,6 @@
     <message>
       <source>under 1 min</source>
       <translation>unter 1 min</translation>
-    </message>
-    <message>
-      <source>Hearth trains alone on this PC: “Work with other peers” is off in Settings, or its worker was started by hand without a network.</source>
-      <translation>Hearth trainiert allein auf diesem PC: „Mit anderen Peers arbeiten“ ist in den Einstellungen aus, oder sein Worker wurde von Hand ohne Netzwerk gestartet.</translation>
     </message>
     <message>
       <source>Not known yet</source>
@@ -3511,6 +3499,74 @@
     <message>
       <source>It takes longer than usual. You can go on: it is measured as soon as this PC may compute.</source>
       <translation>Es dauert länger als üblich. Du kannst weitermachen: Gemessen wird, sobald dieser PC rechnen darf.</translation>
+    </message>
+    <message>
+      <source>No other PC is connected. This PC trains all the same, and what it learns is not lost: it counts as soon as others are here.</source>
+      <translation>Kein anderer PC ist verbunden. Dieser PC trainiert trotzdem, und was er lernt, ist nicht verloren: Es zählt, sobald andere da sind.</translation>
+    </message>
+    <message>
+      <source>“Work with other peers” is off in Settings, or the worker was started by hand without a network. It trains for itself and calls nobody.</source>
+      <translation>„Mit anderen Peers zusammenarbeiten“ ist in den Einstellungen aus, oder der Worker wurde von Hand ohne Netzwerk gestartet. Er trainiert für sich und ruft niemanden.</translation>
+    </message>
+    <message>
+      <source>You are training alone</source>
+      <translation>Du trainierst allein</translation>
+    </message>
+    <message>
+      <source>Address of a peer, or a link to a run</source>
+      <translation>Adresse eines Peers oder Link zu einem Lauf</translation>
+    </message>
+    <message>
+      <source>Address or link from somebody you know</source>
+      <translation>Adresse oder Link von jemandem, den du kennst</translation>
+    </message>
+    <message>
+      <source>Add this peer or run</source>
+      <translation>Diesen Peer oder Lauf hinzufügen</translation>
+    </message>
+    <message>
+      <source>Runs nearby</source>
+      <translation>Läufe in der Nähe</translation>
+    </message>
+    <message>
+      <source>Invite somebody</source>
+      <translation>Jemanden einladen</translation>
+    </message>
+    <message>
+      <source>Open this setting</source>
+      <translation>Diese Einstellung öffnen</translation>
+    </message>
+    <message>
+      <source>For others to reach this PC, its firewall has to let UDP port {port} in.</source>
+      <translation>Damit andere diesen PC erreichen, muss seine Firewall den UDP-Port {port} hereinlassen.</translation>
+    </message>
+    <message>
+      <source>Calling this peer ...</source>
+      <translation>Dieser Peer wird gerufen ...</translation>
+    </message>
+    <message>
+      <source>Connected. Both now look for what they can do for each other.</source>
+      <translation>Verbunden. Beide sehen nun, was sie füreinander tun können.</translation>
+    </message>
+    <message>
+      <source>None: it trains alone</source>
+      <translation>Keiner: Er trainiert allein</translation>
+    </message>
+    <message>
+      <source>Calls for others</source>
+      <translation>Aufrufe für andere</translation>
+    </message>
+    <message>
+      <source>Add</source>
+      <translation>Hinzufügen</translation>
+    </message>
+    <message>
+      <source>It calls nobody, and nobody calls it.</source>
+      <translation>Er ruft niemanden, und niemand ruft ihn.</translation>
+    </message>
+    <message>
+      <source>No peer is connected yet.</source>
+      <translation>Noch ist kein Peer verbunden.</translation>
     </message>
   </context>
   <context>
@@ -6191,6 +6247,10 @@
     <message>
       <source>peer.next_try</source>
       <translation>Peer {peer:peer} war nicht zu erreichen; der nächste Versuch ist in {wait:duration}.</translation>
+    </message>
+    <message>
+      <source>peer.no_address</source>
+      <translation>Peer {peer:peer} hat hier keine Adresse; nenne ihn als PEER@ADRESSE:PORT, wie „hearth address“ sie dort ausgibt.</translation>
     </message>
     <message>
       <source>peer.no_answer</source>

@@ -2438,6 +2438,10 @@
       <translation>Peer {peer:peer} could not be reached; the next try is in {wait:duration}.</translation>
     </message>
     <message>
+      <source>peer.no_address</source>
+      <translation>Peer {peer:peer} has no address here; name it as PEER@ADDRESS:PORT, as “hearth address” prints it there.</translation>
+    </message>
+    <message>
       <source>peer.no_answer</source>
       <translation>Peer {peer:peer} did not answer {method} within {within:duration}.</translation>
     </message>

@@ -222,7 +222,7 @@ def test_without_data_nothing_is_made_up(home: tuple[MainWindow, HomePage, Actio
 
 def test_today_is_what_the_ledger_tells(qtbot: QtBot, toy: ToyWorker, folder: Path, beside: Beside) -> None:
     ledger = Ledger(folder)
-    ledger.add("text", "cpu", Amounts(tokens=4_200_000, calls=48_210, seconds=1920.0, kwh=0.41))
+    ledger.add("text", "cpu", Amounts(tokens=4_200_000, calls=60_000, peer_calls=48_210, seconds=1920.0, kwh=0.41))
     ledger.add("text", "GPU-1", Amounts(seconds=9600.0))
     ledger.close()
     toy.tell_of(read_only(folder))

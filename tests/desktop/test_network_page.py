@@ -15,7 +15,7 @@ from app.pages.network.network_page import NetworkPage
 from app.theme import theme
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
-from core.contracts.network_status import PEERS_PAGE, Finding, NetworkStatus, PeerStatus
+from core.contracts.network_status import PEERS_PAGE, Finding, Met, NetworkStatus, PeerStatus
 from core.contracts.notices import notice, plain
 from tests.desktop.conftest import ToyWorker
 from tests.desktop.test_widgets import misfits
@@ -52,12 +52,17 @@ def make_network(peers: list[PeerStatus], first: int = 0, **changes: Any) -> Net
 
 
 @pytest.fixture
-def page(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[NetworkPage]:
+def actions() -> Actions:
+    return Actions()
+
+
+@pytest.fixture
+def page(qtbot: QtBot, toy: ToyWorker, folder: Path, actions: Actions) -> Iterator[NetworkPage]:
     theme()
     peers = make_peers(2500)
     toy.answers["network"] = lambda params: make_network(peers, params["first"])
     client = WorkerClient(folder, "0.1.0")
-    page = NetworkPage(client, Actions())
+    page = NetworkPage(client, actions)
     qtbot.addWidget(page)
     page.resize(828, 690)
     with qtbot.waitSignal(client.connected):
@@ -128,30 +133,73 @@ def test_the_check_names_what_is_wrong_and_what_to_do(qtbot: QtBot, toy: ToyWork
     assert page.test.rows[2].accessibleName() == "NAT: not known yet"
 
 
-def test_a_worker_without_a_network_is_no_fault(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
+def test_a_worker_without_a_network_is_no_fault(
+    qtbot: QtBot, toy: ToyWorker, page: NetworkPage, actions: Actions
+) -> None:
     alone = "This worker is alone: the settings say so, or it was started without a network."
     toy.answers["network"] = lambda params: wire.ErrorInfo("network", plain(alone))
     page.look()
     qtbot.waitUntil(lambda: page.reach.word.text() == "Alone")
-    assert page.peers.empty.isVisible() and not page.notice.isVisible()
-    assert page.reach._means.text().startswith("Hearth trains alone on this PC")
-    for nothing in (page.reach.peer, page.reach.address, page.reach._asks, page.peers.figures, page.peers.filter):
+    assert page.alone.isVisible() and not page.notice.isVisible()
+    assert "is off in Settings" in page.alone._words.text()
+    for nothing in (page.reach.peer, page.reach.address, page.reach._asks, page.peers, page.alone.line):
         assert not nothing.isVisible()
+    shown: list[str] = []
+    actions.show_setting.connect(shown.append)
+    QTest.mouseClick(page.alone.settings, Qt.MouseButton.LeftButton)
+    assert shown == ["peers"]
     page.set_connected(True, "")
     assert not page.test.check.isEnabled() and "no connection to test" in page.test.said.text()
-    toy.answers["network"] = lambda params: make_network([])  # started again, by hand, with a network
+    toy.answers["network"] = lambda params: make_network(make_peers(1))  # started again, by hand, with a network
     page.look()
     qtbot.waitUntil(page.reach.address.isVisible)
+    assert not page.alone.isVisible()
     assert page.test.check.isEnabled() and page.peers.figures.isVisible()
     for figure in page.peers._figures.values():
         assert figure.height() == figure.sizeHint().height(), "label and figure stay together"
+
+
+def test_who_is_alone_is_told_and_shown_the_ways_out(
+    qtbot: QtBot, toy: ToyWorker, page: NetworkPage, actions: Actions
+) -> None:
+    qtbot.waitUntil(lambda: page.peers.model.rowCount() == 2500)
+    assert not page.alone.isVisible()
+    peers: list[PeerStatus] = []
+    toy.answers["network"] = lambda params: make_network(peers, params["first"])
+    page.look()
+    qtbot.waitUntil(page.alone.isVisible)
+    assert page.alone.accessibleName() == "You are training alone" and page.alone.settings.isHidden()
+    assert "UDP port 4433" in page.alone._firewall.text()
+    asked: list[tuple[str, str]] = []
+    actions.add_run.connect(lambda link: asked.append(("run", link)))
+    actions.invite.connect(lambda run: asked.append(("invite", run)))
+    actions.open_page.connect(lambda name: asked.append(("page", name)))
+    page.alone.line.setText(" hearth://digits-1/abc ")
+    QTest.keyClick(page.alone.line, Qt.Key.Key_Return)
+    QTest.mouseClick(page.alone.invite, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(page.alone.nearby, Qt.MouseButton.LeftButton)
+    assert asked == [("run", "hearth://digits-1/abc"), ("invite", "digits-2ac90b73"), ("page", "runs")]
+
+    there = "cd" * 32 + "@198.51.100.7:4433"
+    toy.answers["meet"] = lambda params: wire.ErrorInfo("unreachable", plain("Peer cdcdcdcd cannot be reached."))
+    page.alone.line.setText(there)
+    QTest.keyClick(page.alone.line, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: page.alone._notice.accessibleName() == "Peer cdcdcdcd cannot be reached.")
+    assert page.alone.line.text() == there, "to be mended"
+    toy.answers["meet"] = lambda params: Met("cd" * 32)
+    QTest.mouseClick(page.alone.add_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: page.alone.said.text().startswith("Connected."))
+    assert ("meet", {"address": there}) in toy.asked
+    peers = make_peers(1)
+    page.look()
+    qtbot.waitUntil(lambda: not page.alone.isVisible())
 
 
 def test_no_peer_and_no_worker_each_get_a_sentence(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
     toy.answers["network"] = lambda params: make_network([])
     page._asking = False
     page.look()
-    qtbot.waitUntil(lambda: "No peer is connected yet." in page.peers.empty.text())
+    qtbot.waitUntil(page.alone.isVisible)
     page.set_connected(False, "Worker stopped, restarting in 4 s")
     assert page.notice.accessibleName().startswith("Worker stopped, restarting in 4 s. The figures are from ")
     assert not page.test.check.isEnabled()

@@ -183,6 +183,29 @@ def test_bad_words_on_the_command_line_are_explained(tmp_path: Path) -> None:
         assert lonely.returncode != 0 and "--bootstrap" in lonely.stderr
 
 
+def test_a_peer_is_added_while_the_worker_runs_and_known_at_the_next_start(
+    tmp_path: Path, backbone: RunningWorker
+) -> None:
+    start_paused(tmp_path / "a")
+
+    def add(folder: Path, text: str) -> str:
+        done = hearth(folder, "peers", "--add", text)
+        assert (done.returncode == 0) is done.stdout.startswith("Connected to "), done.stderr
+        return done.stdout + done.stderr
+
+    with worker(tmp_path / "a", "--listen", HERE) as a:
+        assert not network(a).peers
+        me, other, there = network(a).address, network(backbone).peer, address(backbone)
+        assert "does not name a peer" in add(a.folder, "nobody@127.0.0.1:1")
+        assert "is no network address" in add(a.folder, f"{other}@foo")
+        assert "has no address here" in add(a.folder, other)
+        assert "cannot call itself" in add(a.folder, me)
+        assert f"({other[:8]})" in add(a.folder, there)
+        a.until(lambda status: any(peer.peer == other for peer in network(a).peers), "the peer that was added")
+    with worker(tmp_path / "a", "--listen", HERE) as a:
+        a.until(lambda status: any(peer.peer == other for peer in network(a).peers), "the same at the next start")
+
+
 def test_the_doctor_names_what_is_missing(tmp_path: Path, backbone: RunningWorker) -> None:
     lonely = hearth(backbone.folder, "doctor")
     assert lonely.returncode == 1 and "--bootstrap" in lonely.stdout

@@ -78,7 +78,7 @@ class NetworkCard(StaleCard):
         meaning = MEANINGS.get(network.reachability, MEANINGS["unknown"])
         self._reach.icon.set(meaning.icon, meaning.tone)
         self._reach.set(tr(meaning.word))
-        self._peers.set(number(network.connected))
+        self._peers.set(number(network.connected) if network.connected else tr("None: it trains alone"))
 
     def _take_trunk(self, status: TrunkStatus) -> None:
         self.trunk.setText(agreement(status))

@@ -45,7 +45,7 @@ class TodayCard(StaleCard):
         self._client = client
         self.lent, self._words = Label(NONE, "num"), Label(tr(ASKING), "cap", "text2", wrap=True)
         self._calls, self._trained, self._energy = (
-            Figure(tr("Calls served")),
+            Figure(tr("Calls for others")),
             Figure(tr("Samples")),
             Figure(tr("Energy")),
         )
@@ -80,7 +80,7 @@ class TodayCard(StaleCard):
         words = tr("shared, {time} of it on the GPU", time=LENT.write(gpu)) if gpu else tr("shared since midnight")
         self._words.setText(words)
         self.lent.setAccessibleName(f"{LENT.write(today.seconds)} {self._words.text()}")
-        self._set(self._calls, KINDS["calls"], today.calls)
+        self._set(self._calls, KINDS["peer_calls"], today.peer_calls)
         self._show_trained(today, totals.all.amounts)
         self._energy.set_label(tr("Energy, about") if is_estimate(today) else tr("Energy"))
         self._set(self._energy, KINDS["kwh"], today.kwh)

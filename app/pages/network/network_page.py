@@ -4,12 +4,13 @@ from PySide6.QtCore import Qt
 
 from app.actions import Actions
 from app.language import tr
+from app.pages.network.alone_card import AloneCard
 from app.pages.network.connection_card import ConnectionTestCard
 from app.pages.network.peers_card import PeersCard
 from app.pages.network.reach_card import ReachCard
 from app.pages.network.trunk_card import TrunkCard
 from app.widgets.basics import Pair
-from app.widgets.boxes import add
+from app.widgets.boxes import STRETCH, add
 from app.widgets.buttons import Button
 from app.window.page import LookingPage
 from app.worker.client import WorkerClient
@@ -38,7 +39,8 @@ class NetworkPage(LookingPage):
         self.head.addWidget(self.trust, 0, Qt.AlignmentFlag.AlignTop)
         self.reach, self.test, self.peers = ReachCard(), ConnectionTestCard(client), PeersCard()
         self.trunk = TrunkCard()
-        add(self.body, Pair(self.reach, self.test), self.trunk, (self.peers, 1))
+        self.alone = AloneCard(client, actions)
+        add(self.body, self.alone, Pair(self.reach, self.test), self.trunk, (self.peers, 100), STRETCH)
         self._got: list[PeerStatus] = []
         self._asking = self._alone = False
 
@@ -56,6 +58,7 @@ class NetworkPage(LookingPage):
     def _take(self, network: NetworkStatus) -> None:
         if not self._got:
             self.reach.show_network(network)
+            self.alone.show_network(network)
             if self._alone:
                 self._alone = False
                 self.test.set_able(True, False)
@@ -65,6 +68,7 @@ class NetworkPage(LookingPage):
             return
         self._asking = False
         self.looked()
+        self.peers.setVisible(network.connected > 0)
         # Between two pages some came and others went: each is listed once.
         self.peers.show_peers(list({peer.peer: peer for peer in self._got}.values()))
 
@@ -73,7 +77,8 @@ class NetworkPage(LookingPage):
         if error.code == "network":  # started without a network: not a fault
             self._alone = True
             self.reach.set_alone()
+            self.alone.set_alone()
             self.test.set_able(True, True)
-            self.peers.set_alone()
+            self.peers.hide()
         else:
             super().failed(error)

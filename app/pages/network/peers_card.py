@@ -13,11 +13,7 @@ from app.widgets.table import Column, Table, TableModel
 from core.contracts.network_status import PeerStatus
 
 ASKING = mark("Shown as soon as the worker has told its peers.")
-NO_PEERS = mark(
-    "No peer is connected yet. Hearth looks for some by itself; give the address above to a friend, "
-    "or check the connection to see what is missing."
-)
-NO_PEERS_ALONE = mark("Nobody else takes part. The run on this PC continues all the same.")
+NO_PEERS = mark("No peer is connected yet.")
 NO_FIT = mark("No peer fits this filter.")
 REACHES = {
     "reachable": mark("Reachable"),
@@ -100,13 +96,6 @@ class PeersCard(Card):
         minutes = max(0, int(longest)) // 60 * 60
         self._figures["Connected longest"].set(duration(minutes) if minutes else tr("under 1 min") if peers else NONE)
         self._set_empty(tr(NO_PEERS))
-
-    def set_alone(self) -> None:
-        """There are no peers to count or to filter."""
-        self.model.set_rows([])
-        self._peers = []
-        self._set_figured(False)
-        self._set_empty(tr(NO_PEERS_ALONE))
 
     def _set_figured(self, figured: bool) -> None:
         self.figures.setVisible(figured)

@@ -16,10 +16,7 @@ from app.widgets.buttons import Button
 from core.contracts.network_status import NetworkStatus
 
 COPIED_MS = 4000
-ALONE = mark(
-    "Hearth trains alone on this PC: “Work with other peers” is off in Settings, or its worker was started by hand "
-    "without a network."
-)
+ALONE = mark("It calls nobody, and nobody calls it.")
 
 
 class Meaning(NamedTuple):
