@@ -8,7 +8,7 @@ import msgspec
 
 from core.commands.proposal import Proposal
 from core.contracts.manifest import ShardList
-from core.contracts.model import Pictures
+from core.contracts.model import PICTURE_BYTES, Pictures
 from core.contracts.trunk import Diloco, Local, VcAsgd
 
 NOTES = {
@@ -79,6 +79,13 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
         "version = 1",
         _line("run", name, "its name: small letters, digits, - and _"),
         _line("title", title, "as people read it"),
+        _line("description", "", "what it is for: shown to those who are asked to join"),
+        f"# A PNG or JPEG of up to {PICTURE_BYTES >> 10} KB, shown with the run, as base64 in one line:",
+        '# picture = ""',
+        "# When it is trained, in UTC; either may be left out:",
+        '# schedule = {start = "2030-01-01", end = "2030-03-01 18:00"}',
+        "# Only those to whom you give a token may take part (`hearth access`); without this line everybody may:",
+        '# access = "tokens"',
     ]
     lines += [
         _line("data", cut.kind, ""),

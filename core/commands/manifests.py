@@ -11,6 +11,7 @@ from core.contracts.errors import ManifestError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.run_details import RunDetails, access_of
+from core.contracts.run_times import told
 from core.contracts.signed import CONTEXT, enveloped
 from core.contracts.succession import check_successor, of_organiser
 from core.contracts.words import counted, size, traffic
@@ -98,6 +99,8 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
     yield f"Needs     {_needs(manifest)}"
     yield f"Takes     {_takes(run)}"
     yield from textwrap.wrap(f"Access    {access_of(run)}", WIDTH, subsequent_indent=" " * 10)
+    if times := told(manifest.schedule):
+        yield f"When      {times}"
     if run.next_revision is not None:
         changed = ", ".join(run.changed)
         yield f"Next      revision {run.next_revision} when compute starts next, within an hour; changes {changed}"

@@ -14,12 +14,14 @@ IN_WORDS = {
     "bootstrap": "bootstrap",
     "brokers": "brokers",
     "data": "name",
+    "end": "moment",
     "expert": "name",
     "kind": "name",
     "needs": "needs",
     "run": "name",
     "servers": "servers",
     "sha256": "sha256",
+    "start": "moment",
     "store": "store",
 }
 """Which sentence says what a text may be that has a pattern, by the name of its field."""
@@ -56,6 +58,8 @@ def allowed(name: str, kind: inspect.Type) -> Notice:
             return notice("manifest.allowed_words", known=", ".join(map(str, kind.values)))
         case inspect.VarTupleType() if name not in IN_WORDS:
             return notice("manifest.allowed_list", most=kind.max_length or 0)
+        case inspect.BytesType():
+            return notice("manifest.allowed_picture", most=(kind.max_length or 0) >> 10)
         case inspect.StructType():
             return notice("manifest.allowed_table", known=", ".join(field.name for field in kind.fields))
         case inspect.StrType(pattern=pattern) if pattern == LINE:

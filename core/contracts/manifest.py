@@ -15,8 +15,9 @@ from core.contracts.errors import ManifestError
 from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, Ends, TaskKind
 from core.contracts.manifest_faults import faults_in
 from core.contracts.manifest_limits import ABOUT, impossible, impossible_beside
-from core.contracts.model import LINE, Model, Name, Pictures
+from core.contracts.model import LINE, PICTURE_STARTS, Licence, Line, Model, Name, Picture, Pictures
 from core.contracts.notices import Notice, notice
+from core.contracts.run_times import Times, impossible_times
 from core.contracts.signed import is_signed, opened
 from core.contracts.telemetry import Broker
 from core.contracts.trunk import Local, PeerText, Trunk
@@ -59,17 +60,6 @@ class ShardList(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
     size: Annotated[int, msgspec.Meta(ge=1, le=4 << 20)]
     """Bytes; 32,768 shards take 3.6 MB."""
-
-
-Line = Annotated[str, msgspec.Meta(pattern=LINE, min_length=1, max_length=80)]
-
-
-class Licence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What others may do with it, by the name of a licence such as `CC-BY-SA-4.0`."""
-
-    data: Line
-    model: Line
-    """That which is trained."""
 
 
 class Training(msgspec.Struct, frozen=True):
@@ -164,7 +154,11 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """That the PC has free; one with less does not join."""
     description: Annotated[str, msgspec.Meta(pattern=LINE, max_length=2000)] = ""
     """What it is for, for those who are asked to join."""
+    picture: Picture | None = None
+    """Shown with the run."""
     licence: Licence | None = None
+    schedule: Times | None = None
+    """From when and until when it is trained."""
     access: Literal["open", "tokens"] = "open"
     """Who may take part: everybody, or those to whom the organiser has given a token (`core.contracts.access`)."""
     revision: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)] = 1
@@ -329,6 +323,10 @@ def check(path: Path) -> tuple[Manifest | None, list[Notice]]:
 def _impossible(manifest: Manifest) -> Notice | None:
     if manifest.shards and manifest.shard_list:
         return notice("manifest.two_lists")
+    if manifest.picture and not manifest.picture.startswith(PICTURE_STARTS):
+        return notice("manifest.picture_kind")
+    if manifest.schedule and (trouble := impossible_times(manifest.schedule)):
+        return trouble
     training = manifest.training
     return impossible(manifest.data, manifest.pictures, manifest.model, training.batch, training.in_flight)
 

@@ -26,6 +26,9 @@ STATE_BYTES = 12
 ABOUT: dict[str, Path] = {
     "manifest.no_data_set": ("data",),
     "manifest.two_lists": ("shard_list",),
+    "manifest.picture_kind": ("picture",),
+    "manifest.no_such_day": ("schedule",),
+    "manifest.ends_early": ("schedule", "end"),
     "manifest.access_unsigned": ("access",),
     "manifest.pictures_missing": ("data",),
     "manifest.no_pictures": ("pictures",),

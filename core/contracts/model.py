@@ -7,6 +7,22 @@ import msgspec
 Name = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_-]{0,31}\Z")]
 LINE = r"^[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]*\Z"
 """A text that stays in its line and writes from the left to the right, whoever wrote it and wherever it is shown."""
+Line = Annotated[str, msgspec.Meta(pattern=LINE, min_length=1, max_length=80)]
+
+
+class Licence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What others may do with it, by the name of a licence such as `CC-BY-SA-4.0`."""
+
+    data: Line
+    model: Line
+    """That which is trained."""
+
+
+PICTURE_BYTES = 32 << 10
+PICTURE_STARTS = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
+"""Of PNG and of JPEG."""
+Picture = Annotated[bytes, msgspec.Meta(max_length=PICTURE_BYTES)]
+"""One of a run, in a manifest; base64 there."""
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 
 

@@ -10,12 +10,11 @@ import msgspec
 
 from core.access import check_holder, opened, signed, void_before
 from core.contracts.access import RevokedList, Token
-from core.contracts.control import GrantParams
 from core.contracts.errors import AccessError, HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails
-from core.identity import Identity, parse_peer, peer_text
+from core.identity import Identity, PeerId, parse_peer, peer_text
 from core.store.access_files import REVOKED_FILE, TOKEN_FILE, Grant, Grants, read_grants, read_signed, write_grants
 from core.store.data_folder import RUNS
 
@@ -98,24 +97,13 @@ def grant(book: Book, peer: str, name: str, days: int) -> bytes:
     return document
 
 
-def give(manifest: Manifest, folder: Path, asked: GrantParams) -> bytes:
-    """The same in one step, as the app does it. See `book_of` and `grant`.
-
-    Args:
-        manifest: the run's.
-        folder: the data folder.
-        asked: to whom.
-    """
-    with locked(folder):
-        return grant(book_of(manifest, folder), asked.peer, asked.name, asked.days)
-
-
-def with_access(found: RunDetails, folder: Path, document: bytes = b"") -> RunDetails:
+def with_access(found: RunDetails, folder: Path, me: PeerId, document: bytes) -> RunDetails:
     """The same run, and whether this PC is let in there and lets others in.
 
     Args:
         found: the run.
         folder: the data folder.
+        me: this PC's key.
         document: the token of a link to the run; nothing: the one that the run's folder has.
     """
     manifest = found.manifest
@@ -123,13 +111,11 @@ def with_access(found: RunDetails, folder: Path, document: bytes = b"") -> RunDe
         return found
     until = None
     with contextlib.suppress(HearthError):
-        me = Identity.load(folder).peer
-        found = msgspec.structs.replace(found, invites=manifest.organiser == peer_text(me))
         document = document or read_signed(folder / RUNS / manifest.run_id, TOKEN_FILE)
         token = opened(document, Token, manifest.run_id, str(manifest.organiser))
         check_holder(token, me, unix_ms())
         until = token.expires / 1000
-    return msgspec.structs.replace(found, let_in_until=until)
+    return msgspec.structs.replace(found, invites=manifest.organiser == peer_text(me), let_in_until=until)
 
 
 def unix_ms() -> int:

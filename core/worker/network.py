@@ -27,14 +27,13 @@ from core.net.lan import Lan
 from core.net.reach import Reach
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
-from core.store.data_folder import RUNS
 from core.store.run_files import RunFiles
 from core.store.small_files import Files
 from core.swarm.manifest_exchange import fetch_manifest
 from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
-from core.swarm.token_gate import keep_token
 from core.swarm.work_gate import WorkGate
+from core.worker.access import Access
 from core.worker.community import Community
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.connected_peers import peer_status
@@ -96,6 +95,7 @@ class Network:
             IdentityError, DataFolderError: the key cannot be used or made.
         """
         self.identity = Identity.load_or_create(folder)
+        self.access = Access(folder, self.identity)
         self.shuffle = int.from_bytes(self.identity.peer[:4])
         """In which order this peer goes through a run's data."""
         self._book = CreditBook(ledger, self.identity, named)
@@ -209,10 +209,6 @@ class Network:
     async def fetch_manifest(self, link: RunLink) -> tuple[Manifest, bytes]:
         """See `core.swarm.manifest_exchange.fetch_manifest`."""
         return await fetch_manifest(self.node, link)
-
-    def let_in(self, manifest: Manifest, token: bytes) -> None:
-        """See `NetworkPlace.let_in`."""
-        keep_token(self._state_path.parent / RUNS / manifest.run_id, manifest, token, self.identity.peer)
 
     def _meet(self, peer: PeerId) -> None:
         """The first peer that connects, such as one of the local network, is joined through at once."""

@@ -184,8 +184,8 @@ class NoNetwork:
         """
         raise NetworkError(notice("network.alone"))
 
-    dht_get = dht_stats = let_in = meet = status
-    credit = community = property(status)
+    dht_get = dht_stats = meet = status
+    access = credit = community = property(status)
 
 
 async def let_go(compute: ComputeSupervisor, uids: Sequence[Uid]) -> set[Uid]:

@@ -7,11 +7,13 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from core.contracts.control import GrantParams
 from core.contracts.credit import BoardParams, Leaderboard, Published, SignedTotals
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, Met, NetworkStatus
 from core.contracts.notices import Notice
+from core.contracts.run_details import RunDetails
 from core.contracts.run_link import RunLink
 from core.contracts.telemetry import Admits, Rights, Told
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
@@ -173,6 +175,28 @@ class CreditPlace(Protocol):
         """Write what trainers have signed for this PC."""
 
 
+class AccessPlace(Protocol):
+    """See `core.worker.access`."""
+
+    def let_in(self, manifest: Manifest, token: bytes, /) -> None:
+        """Keep a token with which a run's organiser lets this PC in.
+
+        Raises:
+            AccessError: it is not of that run, organiser, peer or time.
+            DataFolderError: it cannot be written.
+        """
+
+    def grant(self, manifest: Manifest, asked: GrantParams, /) -> bytes:
+        """Give a peer a token for a run of this PC's own; the token, signed.
+
+        Raises:
+            HearthError: see `core.store.granting`.
+        """
+
+    def shown(self, found: RunDetails, token: bytes, /) -> RunDetails:
+        """The same run, and whether this PC is let in there, by the token of a link or its own, and lets others in."""
+
+
 class CommunityPlace(Protocol):
     """See `core.worker.community`."""
 
@@ -215,14 +239,6 @@ class NetworkPlace(Protocol):
     def found_runs(self) -> list[FoundRun]:
         """Signed runs that others in the local network say they have joined, and this PC has not."""
 
-    def let_in(self, manifest: Manifest, token: bytes) -> None:
-        """Keep a token with which a run's organiser lets this PC in.
-
-        Raises:
-            AccessError: it is not of that run, organiser, peer or time.
-            DataFolderError: it cannot be written.
-        """
-
     def allow(self, forbidden: str) -> None:
         """Take part in the network, or leave it until allowed again.
 
@@ -253,6 +269,14 @@ class NetworkPlace(Protocol):
 
     def dht_get(self, key: str, /) -> Awaitable[list[DhtRecord]]:
         """The records of a key, of this network's replicas; a run's name in it stands for the run's id."""
+
+    @property
+    def access(self) -> "AccessPlace":
+        """Who is let into runs by invitation.
+
+        Raises:
+            NetworkError: this PC is alone.
+        """
 
     @property
     def credit(self) -> "CreditPlace":

@@ -21,6 +21,7 @@ from core.contracts.ledger import Amounts
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import Generate, Measured, Work
+from core.contracts.run_times import closed
 from core.contracts.status import CurvePoint, GridStatus, RunStatus
 from core.contracts.succession import changes
 from core.contracts.trunk import VcAsgd
@@ -220,8 +221,13 @@ class Run:
 
     @property
     def waits(self) -> Notice | None:
-        """Why it does not go on though the others may: there is no room for it, or this PC is not let in."""
-        return self.no_room or self.swarm.barred
+        """Why it does not go on though the others may: there is no room for it, or as `barred`."""
+        return self.no_room or self.barred
+
+    @property
+    def barred(self) -> Notice | None:
+        """Why nothing is trained here: this PC is not let in, or it is not the time for it."""
+        return self.swarm.barred or closed(self.manifest.schedule, time.time())
 
     @property
     def no_room(self) -> Notice | None:

@@ -19,7 +19,6 @@ from core.contracts.run_link import RunLink, is_link, link_to, parse_link
 from core.contracts.succession import changes, check_successor
 from core.net.limits import Newest
 from core.policy.inputs import Compute, Phase
-from core.store import granting
 from core.store.shards import known_shards
 from core.worker import joined_runs, opening
 from core.worker.run import Resources, Run
@@ -149,7 +148,7 @@ class Runs:
         peers = link.peers if link else ()
         async with self._changing:
             if link and link.token:
-                self._given.network.let_in(manifest, link.token)
+                self._given.network.access.let_in(manifest, link.token)
             if manifest.run_id in self._runs:
                 run = self._runs[manifest.run_id]
                 newer = manifest.revision > (run.swarm.successor or run.manifest).revision
@@ -195,19 +194,19 @@ class Runs:
             known = [run for run in self if name in (run.id, run.manifest.run)]
             if known:
                 run = self.named(name)
-                found, after = (
-                    details_of(run.manifest, known_shards(run.manifest, run.files.folder)),
-                    run.swarm.successor,
-                )
-                found = granting.with_access(found, self._given.folder)
+                listed, after = known_shards(run.manifest, run.files.folder), run.swarm.successor
+                found = self._with_access(details_of(run.manifest, listed))
                 if after is None:
                     return msgspec.structs.replace(found, joined=True)
                 changed = tuple(changes(run.manifest, after))
                 return msgspec.structs.replace(found, joined=True, next_revision=after.revision, changed=changed)
         manifest, _, link = await self._found(name)
-        found, joined = details_of(manifest), manifest.run_id in self._runs
-        found = granting.with_access(found, self._given.folder, link.token if link else b"")
+        found, joined = self._with_access(details_of(manifest), link), manifest.run_id in self._runs
         return msgspec.structs.replace(found, joined=joined, namesake=None if joined else self._namesake(manifest))
+
+    def _with_access(self, found: RunDetails, link: RunLink | None = None) -> RunDetails:
+        network = self._given.network
+        return network.access.shown(found, link.token if link else b"") if network.has_peers else found
 
     def _namesake(self, manifest: Manifest) -> str | None:
         """The signed run here that somebody could take this one for."""
@@ -230,9 +229,9 @@ class Runs:
         Raises:
             HearthError: as `link` and `core.store.granting.grant`.
         """
-        manifest, folder = self.named(params.run).manifest, self._given.folder
+        manifest = self.named(params.run).manifest
         peers = parse_link(self.link(manifest.run_id)).peers
-        token = await asyncio.to_thread(granting.give, manifest, folder, params)
+        token = await asyncio.to_thread(self._given.network.access.grant, manifest, params)
         return RunLinked(link_to(manifest, peers, token))
 
     def _check_size(self, manifest: Manifest) -> None:
@@ -364,7 +363,7 @@ class Runs:
             for compute in computes
             for device, failure in compute.accelerator.failures(now).items()
         }
-        barred = [run.swarm.barred for run in self]
+        barred = [run.barred for run in self]
         return Compute(
             phase=one.phase,
             experts=sum(len(compute.hosted.experts) for compute in computes),

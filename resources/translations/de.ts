@@ -2413,6 +2413,10 @@
       </translation>
     </message>
     <message>
+      <source>Picture of the run</source>
+      <translation>Bild des Laufs</translation>
+    </message>
+    <message>
       <source>Shown as soon as the worker has told its runs.</source>
       <translation>Erscheint, sobald der Worker seine Läufe mitgeteilt hat.</translation>
     </message>
@@ -5769,6 +5773,10 @@
       <translation>eine Liste von höchstens {most}</translation>
     </message>
     <message>
+      <source>manifest.allowed_moment</source>
+      <translation>ein Tag in UTC wie "2030-01-31" oder mit Uhrzeit: "2030-01-31 18:00"</translation>
+    </message>
+    <message>
       <source>manifest.allowed_more</source>
       <translation>eine Zahl über {least}</translation>
     </message>
@@ -5791,6 +5799,10 @@
     <message>
       <source>manifest.allowed_pattern</source>
       <translation>ein Text, der zu {pattern} passt</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_picture</source>
+      <translation>ein PNG oder JPEG bis {most} KB in Base64</translation>
     </message>
     <message>
       <source>manifest.allowed_servers</source>
@@ -5835,6 +5847,10 @@
     <message>
       <source>manifest.cut_off</source>
       <translation>{what}, und hier endet die Datei: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie noch einmal ganz.</translation>
+    </message>
+    <message>
+      <source>manifest.ends_early</source>
+      <translation>Der Lauf endet ({end}), bevor er begonnen hat ({start}).</translation>
     </message>
     <message>
       <source>manifest.exists</source>
@@ -5929,6 +5945,10 @@
       <translation>Es gibt keinen Lauf namens {run}. Bekannte Läufe: {known}; oder gib den Pfad eines Manifests an (.json).</translation>
     </message>
     <message>
+      <source>manifest.no_such_day</source>
+      <translation>Den Tag {text} gibt es nicht.</translation>
+    </message>
+    <message>
       <source>manifest.no_table</source>
       <translation>Es muss eine Tabelle von Feldern sein.</translation>
     </message>
@@ -5971,6 +5991,10 @@
     <message>
       <source>manifest.other_sequence</source>
       <translation>seine Daten kommen in Proben von {inputs}, nicht von {sequence}.</translation>
+    </message>
+    <message>
+      <source>manifest.picture_kind</source>
+      <translation>Das Bild ist kein PNG oder JPEG: Dort muss eine solche Datei in Base64 stehen.</translation>
     </message>
     <message>
       <source>manifest.pictures_missing</source>
@@ -6552,6 +6576,10 @@
       <translation>Beginnt von selbst; ein anderer PC muss als Gastgeber mitmachen.</translation>
     </message>
     <message>
+      <source>run.begins_then</source>
+      <translation>Das Training beginnt dann von selbst.</translation>
+    </message>
+    <message>
       <source>run.built_in_name</source>
       <translation>{name} ist ein Lauf, der mit Hearth kommt. Wähle einen anderen Namen.</translation>
     </message>
@@ -6562,6 +6590,14 @@
     <message>
       <source>run.choose_another</source>
       <translation>{why} Wähle in den Einstellungen einen Lauf; bis dahin trainiert dieser PC „{title}“.</translation>
+    </message>
+    <message>
+      <source>run.from</source>
+      <translation>Trainiert wird ab {start} (UTC).</translation>
+    </message>
+    <message>
+      <source>run.from_to</source>
+      <translation>Trainiert wird von {start} bis {end} (UTC).</translation>
     </message>
     <message>
       <source>run.goes_on</source>
@@ -6648,6 +6684,10 @@
       <translation>Dieser PC nimmt an keinem Lauf namens {run} teil, nur an: {known}.</translation>
     </message>
     <message>
+      <source>run.not_yet</source>
+      <translation>Der Lauf beginnt am {at} (UTC), wie sein Organisator es geplant hat.</translation>
+    </message>
+    <message>
       <source>run.only_one</source>
       <translation>{run} ist der einzige Lauf dieses PCs. Nimm erst an einem anderen teil.</translation>
     </message>
@@ -6658,6 +6698,10 @@
     <message>
       <source>run.other_manifest</source>
       <translation>Im Ordner des Laufs {run} liegt das Manifest eines anderen, {found}. An ihm wird erst wieder gearbeitet, wenn er mit seinem eigenen Manifest erneut aufgenommen wird.</translation>
+    </message>
+    <message>
+      <source>run.over</source>
+      <translation>Der Lauf endete am {at} (UTC), wie sein Organisator es geplant hat.</translation>
     </message>
     <message>
       <source>run.reached</source>
@@ -6682,6 +6726,10 @@
     <message>
       <source>run.through_peers</source>
       <translation>Dieser PC trainiert mit den Experten anderer Peers.</translation>
+    </message>
+    <message>
+      <source>run.to</source>
+      <translation>Trainiert wird bis {end} (UTC).</translation>
     </message>
     <message>
       <source>run.too_many</source>

@@ -1958,6 +1958,10 @@
       <translation>a list of at most {most}</translation>
     </message>
     <message>
+      <source>manifest.allowed_moment</source>
+      <translation>a day in UTC such as "2030-01-31", or with a time: "2030-01-31 18:00"</translation>
+    </message>
+    <message>
       <source>manifest.allowed_more</source>
       <translation>a number above {least}</translation>
     </message>
@@ -1980,6 +1984,10 @@
     <message>
       <source>manifest.allowed_pattern</source>
       <translation>a text that fits {pattern}</translation>
+    </message>
+    <message>
+      <source>manifest.allowed_picture</source>
+      <translation>a PNG or JPEG of up to {most} KB, as base64</translation>
     </message>
     <message>
       <source>manifest.allowed_servers</source>
@@ -2024,6 +2032,10 @@
     <message>
       <source>manifest.cut_off</source>
       <translation>{what}, and here the file ends: it was cut off, or is not finished. Copy the whole of it again.</translation>
+    </message>
+    <message>
+      <source>manifest.ends_early</source>
+      <translation>The run ends ({end}) before it has begun ({start}).</translation>
     </message>
     <message>
       <source>manifest.exists</source>
@@ -2118,6 +2130,10 @@
       <translation>There is no run named {run}. Known runs: {known}; or give a manifest's path (.json).</translation>
     </message>
     <message>
+      <source>manifest.no_such_day</source>
+      <translation>There is no day {text}.</translation>
+    </message>
+    <message>
       <source>manifest.no_table</source>
       <translation>it must be a table of fields.</translation>
     </message>
@@ -2160,6 +2176,10 @@
     <message>
       <source>manifest.other_sequence</source>
       <translation>its data come in samples of {inputs}, not of {sequence}.</translation>
+    </message>
+    <message>
+      <source>manifest.picture_kind</source>
+      <translation>The picture is no PNG or JPEG: put the base64 of such a file there.</translation>
     </message>
     <message>
       <source>manifest.pictures_missing</source>
@@ -2741,6 +2761,10 @@
       <translation>Begins by itself; another PC must take part as a host.</translation>
     </message>
     <message>
+      <source>run.begins_then</source>
+      <translation>Training begins by itself then.</translation>
+    </message>
+    <message>
       <source>run.built_in_name</source>
       <translation>{name} is a run that comes with Hearth. Choose another name.</translation>
     </message>
@@ -2751,6 +2775,14 @@
     <message>
       <source>run.choose_another</source>
       <translation>{why} Choose a run in Settings; until then this PC trains “{title}”.</translation>
+    </message>
+    <message>
+      <source>run.from</source>
+      <translation>It is trained from {start} (UTC) on.</translation>
+    </message>
+    <message>
+      <source>run.from_to</source>
+      <translation>It is trained from {start} to {end} (UTC).</translation>
     </message>
     <message>
       <source>run.goes_on</source>
@@ -2837,6 +2869,10 @@
       <translation>This PC has not joined a run called {run}. It has joined: {known}.</translation>
     </message>
     <message>
+      <source>run.not_yet</source>
+      <translation>The run begins on {at} (UTC), as its organiser has planned it.</translation>
+    </message>
+    <message>
       <source>run.only_one</source>
       <translation>{run} is the only run of this PC. Join another one first.</translation>
     </message>
@@ -2847,6 +2883,10 @@
     <message>
       <source>run.other_manifest</source>
       <translation>The folder of the run {run} holds the manifest of another one, {found}. It is not worked on until it is joined again with its own manifest.</translation>
+    </message>
+    <message>
+      <source>run.over</source>
+      <translation>The run ended on {at} (UTC), as its organiser has planned it.</translation>
     </message>
     <message>
       <source>run.reached</source>
@@ -2871,6 +2911,10 @@
     <message>
       <source>run.through_peers</source>
       <translation>This PC trains through the experts of other peers.</translation>
+    </message>
+    <message>
+      <source>run.to</source>
+      <translation>It is trained until {end} (UTC).</translation>
     </message>
     <message>
       <source>run.too_many</source>

@@ -9,14 +9,15 @@ import msgspec
 import pytest
 import zxingcpp
 from PIL import Image
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.desktop import Desktop
 from app.pages.runs.run_card import state_of
+from app.pages.runs.run_picture import unpacked
 from app.system.single_instance import Instance
 from app.theme import Mode, theme
 from app.widgets.basics import Label
@@ -25,10 +26,12 @@ from app.worker.supervisor import supervise
 from core.contracts import control as wire
 from core.contracts import manifest as manifests
 from core.contracts.ledger import Amounts, Period, Totals
+from core.contracts.model import Licence
 from core.contracts.network_status import FoundRun
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails, details_of
 from core.contracts.run_link import RunLink
+from core.contracts.run_times import Times
 from core.contracts.status import RunStatus
 from core.contracts.telemetry import RunNotice, Told
 from tests.desktop.conftest import ToyWorker, make_status
@@ -44,7 +47,7 @@ OF_SOMEBODY = msgspec.structs.replace(
     run="wiki",
     title="digits",
     organiser=KEY,
-    licence=manifests.Licence("CC-BY-SA-4.0", "MIT"),
+    licence=Licence("CC-BY-SA-4.0", "MIT"),
     needs_memory_mb=4000,
     needs_disk_mb=2000,
     sources=("https://data.example.org/wiki",),
@@ -442,6 +445,43 @@ def test_its_organiser_invites_one_pc_by_a_link_with_a_token(qtbot: QtBot, toy: 
     assert asked(toy, "grant")[-1] == {"run": ONE.id, "peer": peer, "name": "Ann", "days": 90}
     assert sheet.said.text().startswith("This link lets Ann in for 90 days, and nobody else.")
     assert sheet.code.accessibleDescription() == whole and sheet.form.isHidden()
+
+
+def picture(width: int, height: int, kind: str = "PNG") -> bytes:
+    data = QByteArray()
+    buffer = QBuffer(data)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image = QImage(width, height, QImage.Format.Format_RGB32)
+    image.fill(Qt.GlobalColor.darkGreen)
+    assert image.save(buffer, kind)
+    return bytes(data.data())
+
+
+def test_a_run_shows_its_picture_and_its_dates(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    manifest = msgspec.structs.replace(
+        SIGNED.manifest,
+        picture=picture(300, 150),
+        schedule=Times("2030-01-31", "2030-03-01 18:00"),
+        description="Words.",
+    )
+    toy.answers["run_details"] = lambda params: msgspec.structs.replace(SIGNED, manifest=manifest)
+    desktop.runs_page.look()
+    card = desktop.runs_page.cards[ONE.id]
+    qtbot.waitUntil(card.picture.isVisible)
+    assert card.picture.pixmap().deviceIndependentSize().toTuple() == (64, 32)
+    assert (
+        card.facts["access"][1].text() == "Everybody may join. It is trained from 2030-01-31 to 2030-03-01 18:00 (UTC)."
+    )
+    desktop.add_run(LINK)
+    qtbot.waitUntil(desktop.join_sheet.picture.isVisible)
+
+
+def test_a_picture_that_is_none_or_large_is_not_unpacked() -> None:
+    for kind in ("PNG", "JPEG"):
+        assert not unpacked(picture(20, 20, kind)).isNull() and unpacked(picture(1025, 2, kind)).isNull()
+    whole = picture(20, 20)
+    for content in (b"", whole[:30], picture(20, 20, "BMP"), b"<svg xmlns='http://www.w3.org/2000/svg'/>"):
+        assert unpacked(content).isNull()
 
 
 # beside a real worker

@@ -231,6 +231,9 @@ def test_a_pc_that_no_run_lets_in_says_so_and_when_it_begins() -> None:
     barred = notice("access.no_token", run="Mine")
     told = choose(compute=Compute("absent", barred=barred))
     assert (told.state, told.reason, codes(told.until)) == ("limited", (barred,), ["access.begins"])
+    for code, begins in (("run.not_yet", "run.begins_then"), ("run.over", "run.join_another")):
+        told = choose(compute=Compute("absent", barred=notice(code, at="2030-01-31")))
+        assert (told.state, codes(told.until)) == ("limited", [begins])
 
 
 def test_a_model_that_is_good_enough_is_trained_no_more() -> None:

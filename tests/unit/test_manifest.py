@@ -86,7 +86,7 @@ def test_a_run_s_id_is_the_same_in_every_version_of_hearth() -> None:
 
 def test_a_field_of_a_newer_hearth_that_can_be_done_without_is_left_out() -> None:
     digits = manifest.load("digits")
-    for document in (changed("digits", picture="a.png"), changed("digits", "training", z_loss=0.1, warm={"a": [1]})):
+    for document in (changed("digits", banner="a.png"), changed("digits", "training", z_loss=0.1, warm={"a": [1]})):
         assert manifest.decode(document, "new") == digits
     assert manifest.decode(changed("digits", needs="0.1"), "new") == msgspec.structs.replace(digits, needs="0.1")
 

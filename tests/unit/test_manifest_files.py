@@ -1,8 +1,10 @@
 """An organiser's own file: TOML or JSON, and what is told of a mistake: what, where, what to write instead."""
 
+import base64
 import json
 import re
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from core.contracts.manifest import Manifest, Training
 from core.contracts.model import Model
 from core.contracts.positions import Path as Keys
 from core.contracts.positions import place_of, places
+from core.contracts.run_times import closed
 from tests.workers import hearth
 
 TINY = """\
@@ -125,6 +128,21 @@ def test_a_manifest_in_toml_is_the_one_in_json(tmp_path: Path) -> None:
         ("[model]", "needs = '99.1'\n[model]", "line 6, column 1: it needs Hearth 99.1 or newer, .*"),
         ("[model]", "needs = 'new'\n[model]", 'line 6, column 1: `needs` is "new"; .* a version of Hearth such as .*'),
         ("[model]", "licence = {data = 'CC0-1.0'}\n[model]", "line 6, column 1: `licence.model` is missing: a text .*"),
+        ("[model]", "schedule = {start = '2030-13-01'}\n[model]", r".* `schedule.start` .*a day in UTC such as .*"),
+        ("[model]", "schedule = {start = 2030-01-01}\n[model]", r".* `schedule.start` .*a day in UTC such as .*"),
+        ("[model]", "schedule = {end = '2030-02-30'}\n[model]", r"line 6, .*: There is no day 2030-02-30."),
+        (
+            "[model]",
+            "schedule = {start = '2030-02-02 18:00', end = '2030-02-02'}\n[model]",
+            r"line 6, .*: The run ends \(2030-02-02\) before it has begun .*",
+        ),
+        (
+            "[model]",
+            "picture = 'GIF'\n[model]",
+            r"line 6, .* `picture` is \"GIF\"; .* a PNG or JPEG of up to 32 KB, .*",
+        ),
+        ("[model]", f"picture = '{'A' * 50_000}'\n[model]", r"line 6, .* a PNG or JPEG of up to .*"),
+        ("[model]", "picture = 'R0lGODlh'\n[model]", r"line 6, .*: The picture is no PNG or JPEG: .*"),
         ("[model]", "shards = 7\n[model]", "line 6, column 1: `shards` is 7; it must be a list of at most 4,096."),
     ],
 )
@@ -213,3 +231,20 @@ def test_every_key_of_a_document_has_its_place(fields: dict[str, Any]) -> None:
         line, column = place_of(written, at)
         if isinstance(path[-1], str):
             assert written.splitlines()[line - 1][column - 1 :].startswith(json.dumps(path[-1]))
+
+
+def test_a_run_has_a_picture_and_dates_within_which_it_is_trained(tmp_path: Path) -> None:
+    content = b"\x89PNG\r\n\x1a\n" + bytes(100)
+    dates = "{start = '2030-01-31 18:00', end = '2030-03-01'}"
+    lines = f"picture = '{base64.b64encode(content).decode()}'\nschedule = {dates}\n"
+    path = tmp_path / "tiny.toml"
+    path.write_text(lines + TINY, encoding="utf8")
+    run = manifest.load(str(path))
+    assert run.picture == content and manifest.decode(run.canonical, "again") == run
+    start, end = (
+        moment.timestamp() for moment in (datetime(2030, 1, 31, 18, tzinfo=UTC), datetime(2030, 3, 1, tzinfo=UTC))
+    )
+    told = [closed(run.schedule, moment) for moment in (start - 1, start, end - 1, end)]
+    assert [one and one.code for one in told] == ["run.not_yet", None, None, "run.over"]
+    assert str(told[0]) == "The run begins on 2030-01-31 18:00 (UTC), as its organiser has planned it."
+    assert closed(manifest.load("digits").schedule, 0.0) is None

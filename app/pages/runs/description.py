@@ -9,6 +9,7 @@ from core.commands import proposal
 from core.contracts import manifest as manifests
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails, access_of
+from core.contracts.run_times import told as told_times
 
 SHOWN = 16
 """Of a key, so many digits are shown where there is little room."""
@@ -79,8 +80,9 @@ def data(run: RunDetails) -> str:
 
 
 def access(run: RunDetails) -> str:
-    """Who may take part, and whether this PC may."""
-    return told(access_of(run))
+    """Who may take part, whether this PC may, and when it is trained."""
+    times = told_times(run.manifest.schedule)
+    return told([access_of(run), *([times] if times else [])])
 
 
 def needs(run: RunDetails) -> str:

@@ -33,8 +33,8 @@ ASKS = mark(
     "person for the address of their PC: it is on their page Network."
 )
 ORGANISER_ONLY = mark(
-    "The run “{run}” is by invitation only. Only its organiser can invite, on the PC with the key {key}. The link below "
-    "shows others what the run is. To take part, they must send the organiser the address on their page Network."
+    "The run “{run}” is by invitation only. Only its organiser can invite, on the PC with the key {key}. The link "
+    "below shows others what the run is. To take part, they must send the organiser the address on their page Network."
 )
 
 

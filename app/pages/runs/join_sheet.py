@@ -12,6 +12,7 @@ from app import theme as look
 from app.formats import percent
 from app.language import mark, told, tr, tr_run
 from app.pages.runs import description
+from app.pages.runs.run_picture import RunPicture
 from app.pages.settings.setting_controls import NumberControl
 from app.widgets.basics import Facts, Label, Notice
 from app.widgets.boxes import STRETCH, discard, hbox, scrolling, vbox
@@ -168,13 +169,14 @@ class JoinSheet(Sheet):
 
     def _consent(self) -> QWidget:
         self.warning, self.about = Notice("warn", "alert"), Label("", "body", wrap=True)
-        self._facts = vbox(spacing=look.M)
+        self._facts, self.picture = vbox(spacing=look.M), RunPicture()
         self.weight = NumberControl(tr("Weight"), "", 1, 1, MOST_WEIGHT)
         self.share = Label("", "body", "text2", wrap=True)
         self.weight.spin.valueChanged.connect(self._say_share)
         part = QWidget()
         weight = hbox(Label(tr("Weight"), "body"), self.weight, (self.share, 1), spacing=look.M)
-        vbox(self.warning, self.about, self._facts, weight, spacing=look.M, within=part)
+        told_of = hbox((self.picture, Qt.AlignmentFlag.AlignTop), (self.about, 1), spacing=look.M)
+        vbox(self.warning, told_of, self._facts, weight, spacing=look.M, within=part)
         self.join = Button(tr("Join this run"), clicked=self._join)
         self.decline = Button(tr("Not now"), clicked=self.close_sheet)
         self.answers = QWidget()
@@ -306,6 +308,7 @@ class JoinSheet(Sheet):
         self.warning.set_text(self._warnings(run, title))
         self.about.setText(run.manifest.description)
         self.about.setVisible(bool(run.manifest.description))
+        self.picture.show_run(run)
         old = self._facts.takeAt(0)
         if old is not None and (card := old.widget()) is not None:
             discard([card])

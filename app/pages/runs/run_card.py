@@ -9,6 +9,7 @@ from app.formats import NONE, duration, number, percent, rate
 from app.icons import StateGlyph
 from app.language import mark, told, tr, tr_run
 from app.pages.runs import description
+from app.pages.runs.run_picture import RunPicture
 from app.pages.settings.setting_controls import NumberControl
 from app.widgets.basics import Figure, Figures, Label, Notice, Pair, Panel, Pill, StaleCard, set_tone
 from app.widgets.boxes import STRETCH, add, grid_box, hbox, holding, vbox
@@ -17,6 +18,7 @@ from app.window.sidebar import STATE_WORD
 from core.contracts.ledger import Amounts
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails
+from core.contracts.run_times import BEGINS
 from core.contracts.status import RunStatus, State, Status
 from core.contracts.telemetry import RunNotice
 
@@ -45,6 +47,8 @@ def state_of(run: RunStatus, status: Status) -> RunState:
         ends = tr("Continues by itself as soon as that is so no longer.")
         if run.waits.code == "disk.run_waits":
             ends = tr("Continues when it has room: allow more disk space in Settings, or leave another run.")
+        elif run.waits.code in BEGINS:
+            ends = told(notice(BEGINS[run.waits.code]))
         return RunState("limited", tr("Waits"), told(run.waits), ends)
     if run.reached:
         ends = tr("Continues when its organiser sets a higher goal. Until then the other runs get its time.")
@@ -78,6 +82,7 @@ class RunCard(StaleCard):
         self.head.addWidget(self.pill)
         self.about = Label("", "body", "text2", wrap=True)
         self.about.hide()
+        self.picture = RunPicture()
         self._glyph, self.word = StateGlyph(24), Label("", "strong")
         self.reason, self.until = Label("", "body", wrap=True), Label("", "body", "text2", wrap=True)
         self.news, self.says = Notice("peer", "info"), Notice("peer", "person")
@@ -121,7 +126,7 @@ class RunCard(StaleCard):
         self._buttons = holding(hbox(self.show_button, self.invite, self.leave, STRETCH, spacing=look.S))
         add(
             self.body,
-            self.about,
+            hbox((self.picture, Qt.AlignmentFlag.AlignTop), (self.about, 1), spacing=look.M),
             self.news,
             self.says,
             hbox((self._glyph, Qt.AlignmentFlag.AlignTop), (state, 1), spacing=look.M),
@@ -177,6 +182,7 @@ class RunCard(StaleCard):
         self.facts["learns"][1].setText(description.learns(run))
         self.facts["data"][1].setText(description.data(run))
         self.facts["access"][1].setText(description.access(run))
+        self.picture.show_run(run)
 
     def show_notice(self, said: RunNotice | None) -> None:
         """Say what the organiser has to say to all who have joined."""
