@@ -12,7 +12,7 @@ Moment = Annotated[str, msgspec.Meta(pattern=rf"^{_DAY}( {_TIME})?\Z")]
 """2026-12-01, or 2026-12-01 18:00; in UTC."""
 
 
-BEGINS = {"run.not_yet": "run.begins_then", "run.over": "run.join_another"}
+BEGINS = {"run.not_yet": notice("run.begins_then"), "run.over": notice("run.join_another")}
 """What ends that nothing is trained, by why that is."""
 
 

@@ -125,7 +125,7 @@ def _first_end(rules: tuple[Verdict, ...], resource: Resource) -> Verdict | None
 def _computing(case: Case, off: Verdict | None, lifted: Verdict | None) -> Told:
     compute, soon = case.compute, (notice("compute.ready_soon"),)
     if compute.barred is not None:
-        return "limited", (compute.barred,), (notice(BEGINS.get(compute.barred.code, "access.begins")),), None
+        return "limited", (compute.barred,), (BEGINS.get(compute.barred.code, notice("access.begins")),), None
     if compute.failure is not None and compute.phase in ("absent", "starting"):
         retry = compute.retry_time
         until = notice("compute.restarting") if retry is None else notice("compute.retry", at=retry)

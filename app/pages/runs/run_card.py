@@ -48,7 +48,7 @@ def state_of(run: RunStatus, status: Status) -> RunState:
         if run.waits.code == "disk.run_waits":
             ends = tr("Continues when it has room: allow more disk space in Settings, or leave another run.")
         elif run.waits.code in BEGINS:
-            ends = told(notice(BEGINS[run.waits.code]))
+            ends = told(BEGINS[run.waits.code])
         return RunState("limited", tr("Waits"), told(run.waits), ends)
     if run.reached:
         ends = tr("Continues when its organiser sets a higher goal. Until then the other runs get its time.")
