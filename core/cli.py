@@ -201,8 +201,8 @@ def _add_access(add: Callable[..., argparse.ArgumentParser]) -> None:
     about = 'Let peers take part in a run of yours whose manifest says `access = "tokens"`, or no more.'
     access = add("access", "access.access", about, "the list as one JSON document")
     access.description = (
-        f"{about} To grant prints a link with a token that is of use to that peer alone; whoever is to join sends you "
-        "first what `hearth address` prints there. Granted again, the new link renews the token."
+        f"{about} `grant` prints a link with a token that is of use to that peer alone; before, whoever wants to "
+        "join sends you what `hearth address` prints there. Granted again, the new link renews the token."
     )
     access.add_argument("what", choices=["grant", "revoke", "list"])
     access.add_argument("run", help="the run's name or id, or the path of its signed manifest")
@@ -294,7 +294,7 @@ def _weight(text: str) -> int:
 def _days(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
     if not 1 <= number <= 366:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of days from 1 to 366")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of days from 1 to 366")
     return number
 
 

@@ -91,7 +91,7 @@ def _window(text: str) -> int:
     except ValueError:
         number = 0
     if not 0 < number < WINDOW_LIMIT:
-        raise argparse.ArgumentTypeError(f"{text[:40]!r} is no number of a window, such as 0x2a00007")
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not the number of a window, such as 0x2a00007")
     return number
 
 

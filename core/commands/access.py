@@ -90,7 +90,7 @@ def _list(options: argparse.Namespace) -> None:
     for row in rows:
         print(f"{row.name}  {row.peer}  {row.state}, from {date(row.issued)} to {date(row.expires)}")
     if not rows:
-        print(f"Nobody was given a token for {book.manifest.run_id} yet.")
+        print(f"No tokens have been given for {book.manifest.run_id} yet.")
 
 
 def _named(options: argparse.Namespace, what: str) -> str:

@@ -75,11 +75,11 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
     """
     lines = [
         "# A run of Hearth. What the values mean: the help page Organisers.",
-        "# Whoever changes the name, the data, the model or the seed makes another run of it.",
+        "# With another name, other data, another model or seed it is another run.",
         "version = 1",
         _line("run", name, "its name: small letters, digits, - and _"),
         _line("title", title, "as people read it"),
-        _line("description", "", "what it is for: shown to those who are asked to join"),
+        _line("description", "", "what it is for, shown to people before they join"),
         f"# A PNG or JPEG of up to {PICTURE_BYTES >> 10} KB, shown with the run, as base64 in one line:",
         '# picture = ""',
         "# When it is trained, in UTC; either may be left out:",
@@ -89,7 +89,7 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
     ]
     lines += [
         _line("data", cut.kind, ""),
-        _line("data_bytes", cut.size, "of all shards: what those are told who are asked to join"),
+        _line("data_bytes", cut.size, "total size of the shards, shown to people before they join"),
         "# Peers through which others join, as `hearth address` prints them.",
         "bootstrap = []",
         "# Brokers for notices and the leaderboard, such as mqtt://example.org:1883; see `hearth backbone`.",

@@ -79,7 +79,7 @@ def read_picture(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise PictureError(f"There is no file {path}.") from None
     except (UnidentifiedImageError, SyntaxError, ValueError):
-        raise PictureError(f"{path} is no PNG picture that can be read.") from None
+        raise PictureError(f"{path} is not a PNG picture that can be read.") from None
     except OSError as error:
         raise PictureError(f"{path} cannot be read: {error.strerror or error}.") from None
     grey = paper.convert("L")

@@ -165,8 +165,8 @@ def _show(manifest: Manifest, proposed: Proposal, cut: Cut, volunteers: int) -> 
         print(
             f"Each needs about {size(costs.memory_bytes)} of memory. In a pass over the data, which all of them make "
             f"together, each sends {traffic(costs.sent_bytes)} and receives as much; it takes {days} with processors "
-            f"of {speed} and lines of {proposal.UPLOAD_BYTES_PER_S * 8 / 1e6:.0f} Mbit/s, of which {slower} is the "
-            "slower. (Estimated.)"
+            f"of {speed} and lines of {proposal.UPLOAD_BYTES_PER_S * 8 / 1e6:.0f} Mbit/s, limited by {slower}. "
+            "(Estimated.)"
         )
 
 

@@ -98,7 +98,7 @@ def _agrees(options: argparse.Namespace) -> bool:
     if options.yes:
         return True
     if not sys.stdin.isatty():
-        raise SettingsError("Nobody can be asked here whether to join this run: add --yes.")
+        raise SettingsError("There is no terminal here to ask whether to join this run: add --yes.")
     return input("Join this run? [y/N] ").strip().lower() in ("y", "yes")
 
 
@@ -128,7 +128,7 @@ def _notice(options: argparse.Namespace) -> None:
         raise SettingsError("Which text? For example: hearth run notice digits --text 'Thank you all.'")
     with common.client(options) as client:
         client.call("run_notice", NoticeParams(common.named_run(options), options.text), dict[str, str])
-    print("It is told to all who have joined, and to those who are away when they are back.")
+    print("Everybody who has joined gets it; those who are away, when they are back.")
 
 
 def _known_to_the_worker(options: argparse.Namespace) -> str:

@@ -2271,7 +2271,7 @@
       <translation>Trainiert von selbst, sobald der so weit ist.</translation>
     </message>
     <message>
-      <source>Continues by itself as soon as that is so no longer.</source>
+      <source>Continues by itself once that is over.</source>
       <translation>Geht von selbst weiter, sobald das nicht mehr so ist.</translation>
     </message>
     <message>

@@ -341,7 +341,7 @@
     </message>
     <message>
       <source>access.begins</source>
-      <translation>Begins as soon as this PC has a token that holds.</translation>
+      <translation>Begins as soon as this PC has a valid token.</translation>
     </message>
     <message>
       <source>access.ends_soon</source>
@@ -433,11 +433,11 @@
     </message>
     <message>
       <source>backbone.bad_address</source>
-      <translation>{address} is no address and port such as 0.0.0.0:1883.</translation>
+      <translation>{address} is not an address and port such as 0.0.0.0:1883.</translation>
     </message>
     <message>
       <source>backbone.bad_broker</source>
-      <translation>{broker} is no address of a broker; write mqtt://NAME:PORT, or mqtts://NAME:PORT with TLS.</translation>
+      <translation>{broker} is not the address of a broker; write mqtt://NAME:PORT, or mqtts://NAME:PORT with TLS.</translation>
     </message>
     <message>
       <source>backbone.bad_certificate</source>
@@ -647,7 +647,7 @@
     </message>
     <message>
       <source>checkpoint.not_ours</source>
-      <translation>it is no checkpoint of Hearth ({why})</translation>
+      <translation>it is not a checkpoint of Hearth ({why})</translation>
     </message>
     <message>
       <source>checkpoint.not_set_aside</source>
@@ -982,23 +982,23 @@
     </message>
     <message>
       <source>data.bad_idx</source>
-      <translation>{path} is none of MNIST's files, is damaged, or does not fit its labels.</translation>
+      <translation>{path} is not one of MNIST's files, is damaged, or does not fit its labels.</translation>
     </message>
     <message>
       <source>data.bad_line</source>
-      <translation>Line {line:digits} of {path} is no JSON object with a "{column}": {why}.</translation>
+      <translation>Line {line:digits} of {path} is not a JSON object with a "{column}": {why}.</translation>
     </message>
     <message>
       <source>data.bad_list</source>
-      <translation>The list of the run's shards is none: {why}. Ask the organiser.</translation>
+      <translation>The list of the run's shards is not valid: {why}. Ask the organiser.</translation>
     </message>
     <message>
       <source>data.bad_parquet</source>
-      <translation>{path} is no Parquet file, or is damaged: {why}</translation>
+      <translation>{path} is not a Parquet file, or is damaged: {why}</translation>
     </message>
     <message>
       <source>data.bad_picture</source>
-      <translation>{path} is no picture that can be read: {why}. Repair it, or take it away.</translation>
+      <translation>{path} is not a picture that can be read: {why}. Repair it, or take it away.</translation>
     </message>
     <message>
       <source>data.changed</source>
@@ -1074,7 +1074,7 @@
     </message>
     <message>
       <source>data.not_utf8</source>
-      <translation>{path} is no text in UTF-8: byte {place} belongs to no character. Save it as UTF-8, or take it away.</translation>
+      <translation>{path} is not text in UTF-8: byte {place} belongs to no character. Save it as UTF-8, or take it away.</translation>
     </message>
     <message>
       <source>data.not_written</source>
@@ -2111,7 +2111,7 @@
     </message>
     <message>
       <source>manifest.no_file</source>
-      <translation>The manifest {path} is no file.</translation>
+      <translation>The manifest {path} is not a file.</translation>
     </message>
     <message>
       <source>manifest.no_model_kind</source>
@@ -2143,7 +2143,7 @@
     </message>
     <message>
       <source>manifest.not_finite</source>
-      <translation>{number} is no number that a manifest may have.</translation>
+      <translation>{number} is not a number that a manifest may have.</translation>
     </message>
     <message>
       <source>manifest.not_replaced</source>
@@ -2179,7 +2179,7 @@
     </message>
     <message>
       <source>manifest.picture_kind</source>
-      <translation>The picture is no PNG or JPEG: put the base64 of such a file there.</translation>
+      <translation>The picture is not a PNG or JPEG: put the base64 of such a file there.</translation>
     </message>
     <message>
       <source>manifest.pictures_missing</source>
@@ -2371,7 +2371,7 @@
     </message>
     <message>
       <source>network.no_address</source>
-      <translation>{text} is no network address: give a numeric one and a port, such as 203.0.113.7:4401.</translation>
+      <translation>{text} is not a network address: give a numeric one and a port, such as 203.0.113.7:4401.</translation>
     </message>
     <message>
       <source>network.no_expert</source>
@@ -2746,7 +2746,7 @@
     </message>
     <message>
       <source>run.bad_name</source>
-      <translation>{name} is no name for a run: it begins with a small letter, and has at most 32 small letters, digits, - and _.</translation>
+      <translation>{name} cannot be the name of a run: it begins with a small letter, and has at most 32 small letters, digits, - and _.</translation>
     </message>
     <message>
       <source>run.bad_title</source>
@@ -2754,7 +2754,7 @@
     </message>
     <message>
       <source>run.bad_volunteers</source>
-      <translation>{text} is no number of volunteers: 1 to {most}.</translation>
+      <translation>{text} is not a number of volunteers: 1 to {most}.</translation>
     </message>
     <message>
       <source>run.begins</source>
@@ -2834,7 +2834,7 @@
     </message>
     <message>
       <source>run.link_to_start</source>
-      <translation>A worker does not start with a link: it must be among peers first. Start it with hearth worker --join, then hearth run join LINK, and hearth run leave what it shall not train.</translation>
+      <translation>A worker does not start with a link: it must be among peers first. Start it with hearth worker --join, then hearth run join LINK, and hearth run leave for those it is not to train.</translation>
     </message>
     <message>
       <source>run.link_token</source>
@@ -2981,7 +2981,7 @@
     </message>
     <message>
       <source>schedule.no_span</source>
-      <translation>“{text}” is no span of time. All day is 0:00-24:00.</translation>
+      <translation>“{text}” is not a span of time. All day is 0:00-24:00.</translation>
     </message>
     <message>
       <source>schedule.no_such_span</source>

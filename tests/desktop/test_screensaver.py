@@ -167,8 +167,8 @@ def test_every_way_in_which_desktops_call_it(words: list[str], variable: str, ex
     ("words", "variable", "said"),
     [
         (["/p"], "", "expected one argument"),
-        (["--window-id", "desk"], "", "'desk' is no number of a window"),
-        (["--window-id", "0"], "", "no number of a window"),
+        (["--window-id", "desk"], "", "'desk' is not the number of a window"),
+        (["--window-id", "0"], "", "not the number of a window"),
         (["/s", "/c"], "", "not allowed with"),
         (["--black-after", "soon"], "", "'soon' is no time"),
         (["-root"], "x" * 10_000, "XSCREENSAVER_WINDOW cannot be used"),

@@ -168,9 +168,9 @@ def test_bad_words_on_the_command_line_are_explained(tmp_path: Path) -> None:
     stranger = hearth(tmp_path, "worker", "--bootstrap", "nobody@127.0.0.1:1")
     assert stranger.returncode == 2 and "--bootstrap: 'nobody' does not name a peer" in stranger.stderr
     nowhere = hearth(tmp_path, "worker", "--bootstrap", f"{Identity.generate().peer.hex()}@foo")
-    assert nowhere.returncode == 2 and "--bootstrap: 'foo' is no network address" in nowhere.stderr
+    assert nowhere.returncode == 2 and "--bootstrap: 'foo' is not a network address" in nowhere.stderr
     foo = hearth(tmp_path, "worker", "--listen", "foo")
-    assert foo.returncode == 2 and "--listen: 'foo' is no network address" in foo.stderr
+    assert foo.returncode == 2 and "--listen: 'foo' is not a network address" in foo.stderr
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         other.bind(("127.0.0.1", 0))
         port = other.getsockname()[1]

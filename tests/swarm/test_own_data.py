@@ -63,9 +63,9 @@ def _says(folder: Path, what: str, heading: str) -> str:
 def test_what_cannot_be_made_is_told_and_nothing_is_written(folder: Path, tmp_path: Path) -> None:
     data, out = tmp_path / "data", tmp_path / "x.toml"
     for arguments, said in (
-        (["--name", "Not a name"], "is no name for a run"),
+        (["--name", "Not a name"], "cannot be the name of a run"),
         (["--name", "digits"], "comes with Hearth"),
-        (["--volunteers", "none"], "is no number of volunteers"),
+        (["--volunteers", "none"], "is not a number of volunteers"),
     ):
         done = hearth(data, "run", "new", str(folder), "--out", str(out), "--yes", *arguments)
         assert done.returncode == 2 and said in done.stderr
@@ -89,7 +89,7 @@ def test_on_a_terminal_it_asks_until_an_answer_is_possible(folder: Path, tmp_pat
         said, _ = asking.communicate(timeout=PATIENCE_S)
     os.close(here)
     assert asking.returncode == 0
-    assert "Name of the run [my-tales]" in said and "is no name for a run" in said and "is no number" in said
+    assert "Name of the run [my-tales]" in said and "cannot be the name of a run" in said and "is not a number" in said
     fields = tomllib.loads((tmp_path / "x.toml").read_text())
     assert (fields["run"], fields["title"], fields["licence"]["data"]) == ("tales", "Tales", "CC0-1.0")
     assert "Proposed for 7 volunteers" in said

@@ -161,7 +161,7 @@ def rows(folder: Path, run: str) -> list[tuple[str, str]]:
 def test_an_organiser_grants_renews_and_revokes(tmp_path: Path) -> None:
     run, here = str(organise(tmp_path)), tmp_path / "organiser"
     ann, bob = f"{peer_text(ANN.peer)}@192.0.2.1:44", peer_text(BOB.peer)
-    assert "Nobody was given a token" in hearth(here, "access", "list", run).stdout
+    assert "No tokens have been given" in hearth(here, "access", "list", run).stdout
     link = parse_link(hearth(here, "access", "grant", run, ann, "--name", "Ann", "--days", "2").stdout.strip())
     token = opened(link.token, Token, link.run_id, link.organiser)
     assert (token.peer, token.name, token.expires - token.issued) == (ANN.peer, "Ann", 2 * DAY)

@@ -96,8 +96,8 @@ def test_hidden_files_links_and_others_are_passed_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.txt", b"caf\xe9 au lait", r"a\.txt is no text in UTF-8: byte 3"),
-        ("a.jsonl", b'{"text": "one"}\n{"title": "two"}\n', r"Line 2 of .*a\.jsonl is no JSON object with a"),
+        ("a.txt", b"caf\xe9 au lait", r"a\.txt is not text in UTF-8: byte 3"),
+        ("a.jsonl", b'{"text": "one"}\n{"title": "two"}\n', r"Line 2 of .*a\.jsonl is not a JSON object with a"),
         ("a.jsonl", b'{"text": "one"}\nnonsense\n', r"Line 2 of"),
         ("a.txt", b"only one", r"only one document"),
         ("a.txt", b" \n", r"only one document"),

@@ -119,7 +119,7 @@ def test_a_manifest_in_toml_is_the_one_in_json(tmp_path: Path) -> None:
         ("k = 2", "k = 5", "line 13, column 1: it asks for 5 experts of a grid with 4 cells."),
         ("k = 2", "k 2", "line 13, column 3: Expected '=' after a key in a key/value pair."),
         ('"ffn"', '"ffn', r"line 12, column \d+: Illegal character.*"),
-        ("clip = 1", "clip = inf", "inf is no number that a manifest may have."),
+        ("clip = 1", "clip = inf", "inf is not a number that a manifest may have."),
         (
             "[model]",
             f"organiser = '{'0' * 64}'\n[model]",
@@ -142,7 +142,7 @@ def test_a_manifest_in_toml_is_the_one_in_json(tmp_path: Path) -> None:
             r"line 6, .* `picture` is \"GIF\"; .* a PNG or JPEG of up to 32 KB, .*",
         ),
         ("[model]", f"picture = '{'A' * 50_000}'\n[model]", r"line 6, .* a PNG or JPEG of up to .*"),
-        ("[model]", "picture = 'R0lGODlh'\n[model]", r"line 6, .*: The picture is no PNG or JPEG: .*"),
+        ("[model]", "picture = 'R0lGODlh'\n[model]", r"line 6, .*: The picture is not a PNG or JPEG: .*"),
         ("[model]", "shards = 7\n[model]", "line 6, column 1: `shards` is 7; it must be a list of at most 4,096."),
     ],
 )

@@ -270,5 +270,5 @@ def test_a_socket_is_an_ip_and_a_port(text: str) -> None:
     "text", ["", "foo", "localhost:1", "127.0.0.1", "1.2.3.4:65536", "::1:1", "[1.2.3.4]:1", "1.2.3.4:²"]
 )
 def test_what_is_no_socket_is_refused(text: str) -> None:
-    with pytest.raises(SettingsError, match="is no network address"):
+    with pytest.raises(SettingsError, match="is not a network address"):
         check_socket(text)

@@ -176,7 +176,7 @@ def test_what_cannot_be_used_is_named(tmp_path: Path) -> None:
     assert picture_files.find(tmp_path) is None and picture_files.find(tmp_path / "nothing") is None
     coloured(tmp_path / "in", 3)
     (tmp_path / "in" / "red" / "x.png").write_bytes(b"no picture")
-    with pytest.raises(DataError, match=r"x\.png is no picture"):
+    with pytest.raises(DataError, match=r"x\.png is not a picture"):
         found = picture_files.find(tmp_path / "in")
         assert found
         cutting.survey(found.source)

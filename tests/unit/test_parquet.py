@@ -48,7 +48,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyP
     whole = put(tmp_path / "cut.parquet", text=[f"{number} words" for number in range(2000)]).read_bytes()
     for content in (whole[:-10], whole[: len(whole) // 2], b"", b"PAR1" * 9, b"PAR1" + bytes(500) + whole[504:]):
         (tmp_path / "cut.parquet").write_bytes(content)
-        with pytest.raises(DataError, match=r"cut\.parquet is no Parquet file, or is damaged"):
+        with pytest.raises(DataError, match=r"cut\.parquet is not a Parquet file, or is damaged"):
             [*documents(tmp_path / "cut.parquet")]
     with pytest.raises(DataError, match="cannot be read: No such file"):
         [*documents(tmp_path / "none.parquet")]

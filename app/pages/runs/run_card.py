@@ -44,7 +44,7 @@ def state_of(run: RunStatus, status: Status) -> RunState:
         status: of the whole PC.
     """
     if run.waits:
-        ends = tr("Continues by itself as soon as that is so no longer.")
+        ends = tr("Continues by itself once that is over.")
         if run.waits.code == "disk.run_waits":
             ends = tr("Continues when it has room: allow more disk space in Settings, or leave another run.")
         elif run.waits.code in BEGINS:
