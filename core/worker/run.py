@@ -111,8 +111,7 @@ class Run:
         self._grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self.hosted = HostedExperts(self._grid, progress.experts)
         files = RunFiles(folder, self._grid, self.hosted, given.quota)
-        self.room = StateRoom(self.hosted, files)
-        self.files, self._quota = files, given.quota
+        self.files, self.room, self._quota = files, StateRoom(self.hosted, files), given.quota
         self.compute = ComputeSupervisor(
             _Owner(self, given),
             Calls(),
@@ -215,8 +214,7 @@ class Run:
 
     @property
     def competes(self) -> bool:
-        """Whether it would use its share of the time: not one that failed and waits to be started again, nor one that
-        has nothing left to train."""
+        """Whether it would use its share of the time: not one that failed or waits, or has nothing left to train."""
         return self.compute.wanted and self.compute.retry_time is None and not self.reached
 
     @property
@@ -398,6 +396,5 @@ class _Owner(Owner):
 
 def _why_ended(decision: Decision) -> str:
     """What stopped computing, as `core.contracts.ledger.Session.why` names it."""
-    if decision.state in ("paused", "leaving"):
-        return "paused" if decision.state == "paused" else "quit"
-    return next((rule.rule for rule in decision.rules if "cpu" in rule.stops), "failed")
+    named = {"paused": "paused", "leaving": "quit"}.get(decision.state)
+    return named or next((rule.rule for rule in decision.rules if "cpu" in rule.stops), "failed")

@@ -453,7 +453,7 @@ def picture(width: int, height: int, kind: str = "PNG") -> bytes:
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     image = QImage(width, height, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.darkGreen)
-    assert image.save(buffer, kind)
+    assert image.save(buffer, kind.encode())
     return bytes(data.data())
 
 
