@@ -15,7 +15,6 @@ from core.identity import Identity, peer_text
 from core.logs import printable
 from core.store.data_folder import data_folder, data_path
 
-
 MEET_S = 30.0
 """For a peer that is dialled, through others if need be."""
 
