@@ -88,7 +88,6 @@ class RuleRow(Panel):
         keep = self.setting.sizePolicy()
         keep.setRetainSizeWhenHidden(True)
         self.setting.setSizePolicy(keep)
-        self.setting.setFixedSize(theme().px(24), theme().px(24))
         self.do = Button("", "link", "clock", clicked=self._do)
         for column, (widget, stretch) in enumerate(
             ((self._mark, 0), (self._icon, 0), (self._title, 9), (self._live, 11), (self._wants, 12), (self.setting, 0))

@@ -149,12 +149,14 @@ def _span_text(span: tuple[int, int]) -> str:
 
 
 def _days_text(days: list[int]) -> str:
-    """ "mo-fr " or "sa,su ", with a blank behind it; "" for all."""
+    """ "mo-fr " or "mo,th-su ", with a blank behind it; "" for all."""
     if len(days) == 7:
         return ""
-    if len(days) > 2 and days[-1] - days[0] == len(days) - 1:
-        return f"{DAYS[days[0]]}-{DAYS[days[-1]]} "
-    return ",".join(DAYS[day] for day in days) + " "
+    parts = []
+    for _, numbered in itertools.groupby(enumerate(days), lambda one: one[1] - one[0]):
+        names = [DAYS[day] for _, day in numbered]
+        parts += [f"{names[0]}-{names[-1]}"] if len(names) > 2 else names
+    return ",".join(parts) + " "
 
 
 @functools.lru_cache(maxsize=16)

@@ -14,6 +14,7 @@ from app import desktop as module
 from app.actions import Actions
 from app.desktop import CURVE_POINTS, LEAVING, NO_TRAY, Desktop
 from app.system.single_instance import Instance
+from app.system.start_at_login import start_at_login
 from app.theme import theme
 from app.window.view_settings import VIEW_FILE
 from app.worker.supervision import Phase, Report
@@ -101,6 +102,39 @@ def test_what_is_asked_for_reaches_the_worker(qtbot: QtBot, start: Start, toy: T
     ]
     asked = dict(toy.asked)
     assert asked["pause"] == {"seconds": 900.0} and asked["set_settings"] == {"changes": {"threads": 2}}
+
+
+def test_a_rule_is_lifted_and_leads_to_its_setting(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
+    desktop = start()
+    desktop.actions.lift.emit("battery")
+    desktop.actions.end_lift.emit("choice")
+    qtbot.waitUntil(lambda: "end_lift" in toy.methods())
+    asked = dict(toy.asked)
+    assert (asked["lift"], asked["end_lift"]) == ({"rule": "battery", "seconds": 3600.0}, {"rule": "choice"})
+    desktop.window.why.open_panel()
+    desktop.actions.show_setting.emit("on_battery")
+    page = desktop.settings_page
+    assert desktop.window.current_page() is page and not desktop.window.why.isVisible()
+    assert page.rows["on_battery"].isAncestorOf(desktop.window.focusWidget())
+    page.side.back.click()
+    assert desktop.window.why.isVisible()
+
+
+def test_who_withdraws_consent_is_asked_again_at_the_next_start(
+    qtbot: QtBot, start: Start, toy: ToyWorker, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+    desktop = start()
+    start_at_login(folder, True)
+    desktop.window.open_page("settings")
+    desktop.settings_page.consent.withdraw.click()
+    desktop.settings_page.consent.sure.click()
+    qtbot.waitUntil(lambda: "quit" in toy.methods())
+    assert not start_at_login(folder)
+    toy.asked.clear()
+    again = start(wait=False)
+    assert again.first_run is not None and again.window.isVisible()
+    assert not again.client.is_connected and toy.asked == []
 
 
 def test_the_window_follows_settings_that_somebody_else_changed(start: Start, qtbot: QtBot, toy: ToyWorker) -> None:

@@ -40,7 +40,7 @@ def test_another_language_is_spoken_from_the_next_start_on(qtbot: QtBot, start: 
     desktop.settings_page.apply({"language": "de"})
     qtbot.waitUntil(language.restart.isVisible)
     assert desktop.window.pages[0].title == "Home", "the window is as it was"
-    desktop.settings_page.undo()
+    desktop.settings_page.undo_button.click()
     qtbot.waitUntil(language.restart.isHidden)
     desktop.settings_page.apply({"language": "de"})
     qtbot.waitUntil(language.restart.isVisible)

@@ -1,7 +1,10 @@
 """Why am I (not) running: every rule with its value, verdict and end, by keyboard, also without a worker."""
 
+import dataclasses
+import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -13,9 +16,12 @@ from app.pages.home.home_page import HomePage
 from app.theme import theme
 from app.window.main_window import MainWindow
 from app.window.page import Page
+from app.window.rule_row import SETTINGS, RuleRow
 from app.worker.client import WorkerClient
 from core.contracts.notices import notice, plain
+from core.contracts.settings import Settings
 from core.contracts.status import RuleStatus, YieldStatus
+from core.policy import rules
 from tests.desktop.conftest import make_status
 from tests.desktop.test_widgets import misfits
 
@@ -28,6 +34,7 @@ RULES = [
         notice("user.wants", threshold=300),
         ("cpu",),
         (plain("Starts in 2:10 if you stay away."),),
+        offers="lift",
     ),
     RuleStatus("game", notice("game.none"), plain("Stops the GPU"), ("gpu",)),
 ]
@@ -98,12 +105,12 @@ def test_the_focus_stays_inside_and_comes_back(window: MainWindow) -> None:
     home.state_card.why.setFocus()
     QTest.keyClick(home.state_card.why, Qt.Key.Key_Space)
     seen = []
-    for _ in range(5):
+    for _ in range(9):
         focused = window.focusWidget()
         assert window.why.isAncestorOf(focused)
         seen.append(focused)
         QTest.keyClick(focused, Qt.Key.Key_Tab)
-    assert len(set(seen)) == 3, "Close, Start now and the rules, round and round"
+    assert len(set(seen)) == 7, "Close, the rules, Start now, the settings of three and one to lift, round and round"
     QTest.keyClick(window.focusWidget(), Qt.Key.Key_Escape)
     assert not window.why.isVisible() and home.state_card.why.hasFocus()
 
@@ -128,3 +135,59 @@ def test_it_follows_the_status_and_tells_of_a_lost_worker(window: MainWindow) ->
     )
     window.set_connected(True)
     assert not window.why.notice.isVisible()
+
+
+def row_of(window: MainWindow, rule: str) -> RuleRow:
+    return next(row for row in window.why.rows if row.rule == rule)
+
+
+def test_a_rule_leads_to_its_setting_and_back(qtbot: QtBot, window: MainWindow) -> None:
+    window.update_status(waiting())  # type: ignore[arg-type]
+    asked: list[str] = []
+    window._actions.show_setting.connect(asked.append)
+    window.why.open_panel()
+    row = row_of(window, "user")
+    assert row.setting.accessibleName() == "Open the setting of “You are away”"
+    row.setting.setFocus()
+    QTest.keyClick(row.setting, Qt.Key.Key_Space)
+    QTest.mouseClick(row_of(window, "battery")._title, Qt.MouseButton.LeftButton)
+    assert asked == ["idle_only", "on_battery"]
+    assert not row_of(window, "choice").setting.isVisible()
+    QTest.mouseClick(row_of(window, "choice"), Qt.MouseButton.LeftButton)
+    assert len(asked) == 2, "not each rule has a setting"
+    window.why.close_sheet()
+    window._actions.why.emit()
+    assert window.focusWidget() is row_of(window, "battery").setting, "who comes back goes on there"
+    window.why.close_sheet()
+    window._actions.why.emit()
+    assert window.focusWidget() is window.why.close_button
+
+
+def test_each_rule_that_leads_somewhere_leads_to_a_setting() -> None:
+    names = {rule.__name__ for rule in rules.RULES}
+    shown = {field.name for field in dataclasses.fields(Settings) if not field.metadata.get("hidden")}
+    assert set(SETTINGS) <= names and set(SETTINGS.values()) <= shown
+    assert names - set(SETTINGS) == {"choice", "role", "gpu_choice", "gpu"}
+
+
+def test_a_rule_that_stops_can_be_lifted_and_that_be_ended(window: MainWindow) -> None:
+    lifted, ended = list[str](), list[str]()
+    window._actions.lift.connect(lifted.append)
+    window._actions.end_lift.connect(ended.append)
+    window.update_status(waiting())  # type: ignore[arg-type]
+    window.why.open_panel()
+    row = row_of(window, "user")
+    assert (row.do.text(), row.do.accessibleName()) == ("Lift for 1 hour", "Lift “You are away” for 1 hour")
+    assert not row_of(window, "game").do.isVisible(), "nothing offers that here"
+    row.do.click()
+    until = time.time() + 3600
+    held = msgspec.structs.replace(
+        RULES[2], stops=(), until=(), wants=notice("rule.lifted", end=until), lifted_until=until, offers="end"
+    )
+    window.update_status(make_status(cpu=True, why=[*RULES[:2], held, RULES[3]]))
+    assert row.accessibleName() == "You are away: lifted" and "Lifted until" in row.words
+    assert window.why._said.text().startswith("No rule stops anything; 1 of 4 is lifted.")
+    assert row.do.text() == "End now"
+    row.do.click()
+    assert (lifted, ended) == (["user"], ["user"])
+    assert misfits(window.why.panel) == []

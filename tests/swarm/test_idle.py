@@ -49,6 +49,11 @@ def test_start_now_computes_whatever_the_user_does(idle_only: RunningWorker) -> 
     idle_only.until(lambda status: status.state == "contributing", "training")
     status = idle_only.until(lambda status: touch_the_mouse() and (status.idle_s or 9) < 5, "the input to be seen")
     assert status.state == "contributing" and "choice.you_started" in codes(status.reason)
+    idle_only.call("pause")
+    idle_only.until(lambda status: status.state == "paused", "the pause")
+    idle_only.call("resume")
+    status = idle_only.until(lambda status: touch_the_mouse() and status.state != "preparing", "what follows")
+    assert status.state == "contributing" and "choice.you_started" in codes(status.reason)
 
 
 def test_without_a_desktop_it_says_so_and_follows_the_users_choice(

@@ -9,6 +9,9 @@ import pytest
 from core import consent
 from core.consent import FILE, TERMS
 from core.contracts.errors import DataFolderError
+from core.contracts.settings import Settings
+from core.store import settings_file
+from core.worker import opening
 from tests.workers import hearth
 
 
@@ -51,3 +54,25 @@ def test_a_worker_on_the_command_line_is_its_organisers_consent_and_says_so_once
     assert given is not None and given.given == "command line"
     assert first.stderr.startswith("By starting this worker you agree")
     assert "By starting" not in hearth(tmp_path, "worker", "--run", "nothing").stderr
+
+
+def test_consent_that_is_withdrawn_is_no_more(tmp_path: Path) -> None:
+    consent.give(tmp_path, "app")
+    consent.withdraw(tmp_path)
+    assert consent.read(tmp_path) is None
+    consent.withdraw(tmp_path)  # again, or where there was none
+    (tmp_path / FILE).mkdir()
+    with pytest.raises(DataFolderError):
+        consent.withdraw(tmp_path)
+
+
+def test_the_standard_is_what_was_promised_and_holds_where_the_settings_are_lost(tmp_path: Path) -> None:
+    assert consent.standard(tmp_path) == opening.read_settings(tmp_path, []) == Settings()
+    consent.give(tmp_path, "command line")
+    assert consent.standard(tmp_path) == opening.read_settings(tmp_path, []) == Settings()
+    consent.give(tmp_path, "app")
+    assert consent.standard(tmp_path) == opening.read_settings(tmp_path, []) == Settings(idle_only=True)
+    (tmp_path / settings_file.FILE).write_text("{")
+    assert opening.read_settings(tmp_path, []) == Settings(idle_only=True), "nobody is computed for while here"
+    settings_file.save(tmp_path, Settings())
+    assert opening.read_settings(tmp_path, []) == Settings(), "it was chosen"

@@ -40,7 +40,8 @@ class Changes:
         told: Callable[[], None],
     ) -> None:
         self._send, self._took, self._refused, self._told = send, took, refused, told
-        self._waiting: list[tuple[Values, Done | None]] = []
+        self._waiting: list[Values | None] = []
+        """What is to be sent; None: what takes back the last change."""
         self._under_way = False
         self._done: list[Done] = []
         self.values = dict(DEFAULTS)
@@ -60,15 +61,13 @@ class Changes:
 
     def apply(self, changes: Values) -> None:
         """Ask the worker for changes."""
-        self._waiting.append((changes, None))
+        self._waiting.append(changes)
         self._next()
 
     def undo(self) -> None:
         """Take the last change back, and nothing else; the next time the one before it."""
-        if self._done and not self._under_way:
-            last = self._done.pop()
-            self._waiting.append((last.before, last))
-            self._next()
+        self._waiting.append(None)
+        self._next()
 
     def forget(self) -> None:
         """The worker is gone; it answers nothing any more."""
@@ -78,8 +77,13 @@ class Changes:
     def _next(self) -> None:
         if self._under_way or not self._waiting:
             return
+        wanted, undone = self._waiting.pop(0), None
+        if wanted is None:
+            if not self._done:
+                return self._next()
+            undone = self._done.pop()
+        changes = undone.before if undone else wanted or {}
         self._under_way = True
-        changes, undone = self._waiting.pop(0)
         before = dict(self.values)
 
         def done(values: Values) -> None:

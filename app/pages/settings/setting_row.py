@@ -92,14 +92,16 @@ class Row(QWidget):
         self.show_value(default)
 
     def _build(self) -> None:
-        title = hbox(Label(self.label, "strong"), self._dot, STRETCH, spacing=6)
+        label = Label(self.label, "strong")
+        title = hbox(label, self._dot, STRETCH, spacing=6)
         words = QWidget()
         self._texts = vbox(title, Label(self.explanation, "cap", "text2", wrap=True), spacing=2, within=words)
         if self.control.wide:
             parts: tuple[Part, ...] = (hbox((words, 1), self.reset, spacing=look.L), self.control)
         else:
             controls = QWidget()
-            words.setMinimumWidth(theme().px(LEAST_WORDS))
+            wide = label.sizeHint().width() + self._dot.width() + 6
+            words.setMinimumWidth(max(theme().px(LEAST_WORDS), wide))
             hbox(STRETCH, self.reset, self.control, spacing=look.L, margins=(0, 2, 0, 2), within=controls)
             parts = (Pair(words, controls, (1, 0), early=False, spacing=look.L),)
         vbox(self.divider, *parts, spacing=look.S, within=self)

@@ -78,7 +78,7 @@ class SettingsPage(Page):
         self.sections |= {IDENTITY: self.identity, ADVANCED: advanced, CONSENT: self.consent}
         self.side.list_sections([(name, card.title.text()) for name, card in self.sections.items()])
         order_focus(self)
-        self._unseen: list[QWidget] = []
+        self._unseen: list[Group | Section] = []
         """Cards that wait for the first ones to be seen: to lay out all of them at once takes a tenth of a second."""
         self._search("")
         self._unseen = list(self.sections.values())[FIRST_GROUPS:]
@@ -182,25 +182,29 @@ class SettingsPage(Page):
         self.side.set_current(name)
 
     def _enter(self, name: str) -> None:
-        first = next(stops(self.sections[name]), None)
-        if first is not None and first.isVisible():
+        found = (stop for stop in stops(self.sections[name]) if stop.isVisible() and stop.isEnabled())
+        if first := next(found, None):
             first.setFocus(Qt.FocusReason.TabFocusReason)
 
     def _scroll_to(self, part: QWidget, above: int, to: int | None = None) -> None:
-        canvas = self._scroll.widget()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
-        at = part.mapTo(canvas, QPoint(0, 0)).y() - above if to is None else to
+        at = self._top(part) - above if to is None else to
         self._jumping = True
         self._scroll.verticalScrollBar().setValue(at)
         self._jumping = False
+
+    def _top(self, part: QWidget) -> int:
+        """Pixels from the top of all that scrolls."""
+        column = self.body.parentWidget()
+        assert column is not None
+        return part.mapTo(column, QPoint(0, 0)).y()
 
     def _mark_section(self, at: int) -> None:
         """Mark the section that is at the top of what is seen."""
         if self._jumping:
             return
         seen = [name for name, card in self.sections.items() if not card.isHidden()]
-        tops = {name: self.sections[name].mapTo(self._scroll.widget(), QPoint(0, 0)).y() for name in seen}
-        above = [name for name in seen if tops[name] <= at + self._scroll.height() // 3]
+        above = [name for name in seen if self._top(self.sections[name]) <= at + self._scroll.height() // 3]
         if above:
             self.side.set_current(above[-1])
 

@@ -16,34 +16,37 @@ from app.widgets.boxes import STRETCH, add, hbox, vbox
 from app.widgets.buttons import Button
 from app.widgets.inputs import Choice
 
-WIDTH, ENTRY, INDENT = 176, 28, 12
+WIDTH, ENTRY, LEAST_ENTRY, INDENT = 176, 28, 20, 12
 
 
 class Entry(QAbstractButton):
     """A section of the index; arrow keys move between them, Enter goes into the section."""
 
     entered = Signal()
+    moved = Signal(int)
+    """To the one after it, or the one before."""
 
     def __init__(self, title: str) -> None:
         super().__init__()
         self.setText(title)
         self.setAccessibleName(title)
         self.setCheckable(True)
-        self.setAutoExclusive(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
 
     def sizeHint(self) -> QSize:
         bold = QFontMetrics(theme().font("head"))
         return QSize(bold.horizontalAdvance(self.text()) + theme().px(2 * INDENT), theme().px(ENTRY))
 
     def minimumSizeHint(self) -> QSize:
-        return self.sizeHint()
+        return QSize(self.sizeHint().width(), theme().px(LEAST_ENTRY))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.click()
             self.entered.emit()
+        elif event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            self.moved.emit(1 if event.key() == Qt.Key.Key_Down else -1)
         else:
             super().keyPressEvent(event)
 
@@ -78,6 +81,8 @@ class Side(QWidget):
         self.search.setPlaceholderText(tr("Search settings"))
         self.search.setAccessibleName(tr("Search settings by label, explanation and similar words"))
         self.search.setClearButtonEnabled(True)
+        words = self.search.fontMetrics().horizontalAdvance(self.search.placeholderText())
+        self.search.setMinimumWidth(words + theme().px(2 * look.L))
         self.undo = Button(tr("Undo"), "plain", "undo")
         self.undoes = ElidedLabel("", "cap", "text2")
         self.folded = Choice()
@@ -102,6 +107,7 @@ class Side(QWidget):
             entry = self.entries[name] = Entry(title)
             entry.clicked.connect(lambda _=False, name=name: self._choose(name))
             entry.entered.connect(lambda name=name: self.entered.emit(name))
+            entry.moved.connect(lambda step, name=name: self._move(name, step))
             self._index.addWidget(entry)
         self.show_sections(list(self.entries))
         self.fold(False)
@@ -115,16 +121,28 @@ class Side(QWidget):
                 self.folded.addItem(entry.text(), name)
         if names:
             self.set_current(names[0])
+            self._let_tab_reach(names[0])
 
     def set_current(self, name: str) -> None:
         """Mark the section that is read."""
-        for one, entry in self.entries.items():  # Tab reaches the marked one, arrow keys the others
-            entry.setFocusPolicy(Qt.FocusPolicy.StrongFocus if one == name else Qt.FocusPolicy.ClickFocus)
-        self.entries[name].setChecked(True)
+        for one, entry in self.entries.items():
+            entry.setChecked(one == name)
         self.folded.setCurrentIndex(self.folded.findData(name))
+
+    def _let_tab_reach(self, name: str) -> None:
+        """One entry is a stop of the Tab key, the one chosen last; arrow keys reach the others."""
+        for one, entry in self.entries.items():
+            entry.setFocusPolicy(Qt.FocusPolicy.StrongFocus if one == name else Qt.FocusPolicy.ClickFocus)
+
+    def _move(self, name: str, step: int) -> None:
+        seen = [one for one, entry in self.entries.items() if entry.isVisible()]
+        to = seen[min(max(seen.index(name) + step, 0), len(seen) - 1)]
+        self.entries[to].setFocus(Qt.FocusReason.OtherFocusReason)
+        self._choose(to)
 
     def _choose(self, name: str) -> None:
         self.set_current(name)
+        self._let_tab_reach(name)
         self.chosen.emit(name)
 
     def show_undo(self, what: str) -> None:

@@ -14,7 +14,16 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QKeyEvent, QMouseEvent, QPainter, QPen
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QFontMetrics,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -131,7 +140,7 @@ class WeekGrid(QTableView):
         self.viewport().setCursor(Qt.CursorShape.CrossCursor)
         across, down = self.horizontalHeader(), self.verticalHeader()
         across.setMinimumSectionSize(theme().px(LEAST_CELL))
-        across.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        across.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         down.setMinimumSectionSize(theme().px(LEAST_CELL))
         down.setDefaultSectionSize(theme().px(ROW))
         down.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
@@ -142,8 +151,12 @@ class WeekGrid(QTableView):
             head.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         across.sectionClicked.connect(lambda hour: self._toggle((0, DAYS - 1), (hour, hour)))
         down.sectionClicked.connect(lambda day: self._toggle((day, day), (0, HOURS - 1)))
-        self.setFixedHeight(across.sizeHint().height() + DAYS * theme().px(ROW) + 2)
-        self.setMinimumWidth(HOURS * theme().px(LEAST_CELL) + down.sizeHint().width() + 2)
+        metrics = QFontMetrics(down.font())
+        names = (self.week.headerData(day, Qt.Orientation.Vertical) for day in range(DAYS))
+        across.setFixedHeight(metrics.height() + 4)
+        down.setFixedWidth(max(map(metrics.horizontalAdvance, names)) + theme().px(look.S))
+        self.setFixedHeight(across.height() + DAYS * theme().px(ROW) + 2)
+        self.setMinimumWidth(HOURS * theme().px(LEAST_CELL) + down.width() + 2)
 
     def sizeHint(self) -> QSize:
         return QSize(theme().px(560), self.height())
@@ -234,6 +247,10 @@ class WeekGrid(QTableView):
         super().focusOutEvent(event)
         self.viewport().update()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.horizontalHeader().setDefaultSectionSize(self.viewport().width() // HOURS)
+
     def wheelEvent(self, event: Any) -> None:
         event.ignore()  # the page scrolls
 
@@ -258,7 +275,7 @@ class _Cell(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         colors, grid = theme(), self._grid
-        area = QRect(option.rect)  # type: ignore[attr-defined]
+        area = QRect(option.rect)
         rect = QRectF(area).adjusted(1.5, 1.5, -1.5, -1.5)
         corner = min(rect.width(), rect.height()) * look.CELL_RADIUS
         minutes, able = grid.week.hour(index.row(), index.column()), grid.isEnabled()
