@@ -58,8 +58,8 @@ class Settings:
     )  # fmt: skip
     profile: Profile = setting(
         "balanced", "Profile", "How much this PC gives",
-        "Quiet is barely noticeable; Full uses everything you allow. A profile sets processor time, threads, memory, "
-        "temperatures, the GPU while you are here and how busy other programs may be; changing one makes it Custom.",
+        "Quiet is barely noticeable; Full uses everything you allow. A profile sets CPU time, threads, memory, "
+        "temperatures, the GPU while you are here and how busy other programs may be. Changing one makes it Custom.",
         choices={"quiet": "Quiet", "balanced": "Balanced", "full": "Full", "own": "Custom"},
     )  # fmt: skip
     idle_only: bool = setting(
@@ -76,7 +76,7 @@ class Settings:
     )  # fmt: skip
     gpu_in_use: bool = setting(
         False, IDLE, "Use the GPU while I am here",
-        "Off, the graphics processor computes only while you are away, and the screen stays smooth.",
+        "Off, the GPU computes only while you are away, and the screen stays smooth.",
     )  # fmt: skip
     on_battery: bool = setting(False, IDLE, "Compute on battery", "Otherwise it stops until you plug this PC in.")
     battery_percent: Percent = setting(
@@ -87,7 +87,7 @@ class Settings:
     )
     busy_cpu_percent: Percent = setting(
         25, GAMES, "Stop when other programs are busy",
-        "It stops when other programs use more of the processor than this for some seconds, and resumes when they "
+        "It stops when other programs use more of the CPU than this for some seconds, and resumes when they "
         "have been quiet for 20 s. The GPU gives way to them likewise.",
         "%", step=5, zero="Never",
     )  # fmt: skip
@@ -105,25 +105,25 @@ class Settings:
         placeholder="Such as blender, premiere",
     )  # fmt: skip
     exclusive_gpu_programs: Names = setting(
-        (), GAMES, "Programs that stop the GPU", "While one of them runs, the graphics processor is theirs.",
+        (), GAMES, "Programs that stop the GPU", "While one of them runs, the GPU is theirs.",
         placeholder="Such as obs, resolve",
     )  # fmt: skip
     cpu_share_in_use: Share = setting(
-        50, DEVICES, "Processor time while I am here", "Part of the time that training computes; it rests in between.",
+        50, DEVICES, "CPU time while I am here", "Part of the time that training computes; it rests in between.",
         "%", step=5,
     )  # fmt: skip
     cpu_share_idle: Share = setting(
-        100, DEVICES, "Processor time while I am away", "The same, while nobody uses this PC.", "%", step=5
+        100, DEVICES, "CPU time while I am away", "The same, while nobody uses this PC.", "%", step=5
     )
     threads: Annotated[int, msgspec.Meta(ge=0, le=1024)] = setting(
-        0, DEVICES, "Processor threads",
+        0, DEVICES, "CPU threads",
         "How many threads training may use; automatic is half of the cores. "
         "Small experts use only one, which is faster.",
         step=1, zero="Automatic",
     )  # fmt: skip
-    gpus_off: Names = setting((), DEVICES, "GPUs not to use", "Identifiers of graphics processors.", hidden=True)
+    gpus_off: Names = setting((), DEVICES, "GPUs not to use", "Identifiers of GPUs.", hidden=True)
     gpu_memory_percent: Share = setting(
-        80, DEVICES, "GPU memory", "How much of a graphics processor's memory may be used.", "%", step=5
+        80, DEVICES, "GPU memory", "How much of a GPU's memory may be used.", "%", step=5
     )
     memory_in_use_percent: Share = setting(
         25, DEVICES, "Memory while I am here", "Of this PC's memory, for all of Hearth.", "%", step=5
@@ -167,7 +167,7 @@ class Settings:
     )  # fmt: skip
     relay: bool = setting(
         True, NETWORK, "Pass on what others cannot send directly",
-        "As a backbone peer this PC relays between peers whose routers keep them apart; it cannot read what it passes "
+        "As a backbone peer this PC relays between peers whose routers keep them apart. It cannot read what it passes "
         "on, and gives 4 MB/s at most. " + NEXT_START,
         restart=True,
     )  # fmt: skip
@@ -203,18 +203,16 @@ class Settings:
         placeholder="Always",
     )  # fmt: skip
     cpu_celsius: Celsius = setting(
-        85, ENERGY, "Processor no hotter than", "Training rests more as this temperature comes near.", "°C",
+        85, ENERGY, "CPU no hotter than", "Training rests more as this temperature comes near.", "°C",
         step=5, zero="No target",
     )  # fmt: skip
     gpu_celsius: Celsius = setting(
-        80, ENERGY, "GPU no hotter than", "The same, for graphics processors.", "°C", step=5, zero="No target"
+        80, ENERGY, "GPU no hotter than", "The same, for GPUs.", "°C", step=5, zero="No target"
     )
     cpu_watts_limit: Watts = setting(
-        0, ENERGY, "Processor power", "Training rests as long as it takes to stay below.", "W", step=5, zero="No limit"
+        0, ENERGY, "CPU power", "Training rests as long as it takes to stay below.", "W", step=5, zero="No limit"
     )
-    gpu_watts_limit: Watts = setting(
-        0, ENERGY, "GPU power", "The same, for graphics processors.", "W", step=5, zero="No limit"
-    )
+    gpu_watts_limit: Watts = setting(0, ENERGY, "GPU power", "The same, for GPUs.", "W", step=5, zero="No limit")
     energy_budget_kwh: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = setting(
         0, ENERGY, "Monthly energy", "What training may use in a calendar month.", "kWh", step=5, zero="No limit"
     )
@@ -227,7 +225,7 @@ class Settings:
         step=10, zero="Not set",
     )  # fmt: skip
     cpu_watts_estimate: Watts = setting(
-        0, ENERGY, "Processor at full load",
+        0, ENERGY, "CPU at full load",
         "Used where nothing measures the power; automatic goes by the number of cores.",
         "W", step=5, zero="Automatic",
     )  # fmt: skip

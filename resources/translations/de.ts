@@ -116,6 +116,10 @@
       <translation>Gemessen wird, sobald dieser PC rechnen darf. {reason} {until}</translation>
     </message>
     <message>
+      <source>It takes longer than usual. You can go on: it is measured as soon as this PC may compute.</source>
+      <translation>Es dauert länger als üblich. Du kannst weitermachen: Gemessen wird, sobald dieser PC rechnen darf.</translation>
+    </message>
+    <message>
       <source>Measure again</source>
       <translation>Noch einmal messen</translation>
     </message>
@@ -146,12 +150,43 @@
       </translation>
     </message>
     <message>
+      <source>Hearth asks how long ago the last input was, not what it was, and which programs run, to give way to them. That stays on this PC.</source>
+      <translation>Hearth fragt, wie lange die letzte Eingabe her ist, nicht was sie war, und welche Programme laufen, um ihnen Platz zu machen. Das bleibt auf diesem PC.</translation>
+    </message>
+    <message>
       <source>Processor: {here} of the time while you are here, {away} while away</source>
       <translation>Prozessor: {here} der Zeit, während du da bist, {away}, während du weg bist</translation>
     </message>
     <message>
       <source>Memory: {here} while you are here, {away} while away.</source>
       <translation>Arbeitsspeicher: {here}, während du da bist, {away}, während du weg bist.</translation>
+    </message>
+    <message>
+      <source>About {watts} W for the processor while you are away.</source>
+      <translation>Etwa {watts} W für den Prozessor, während du weg bist.</translation>
+    </message>
+    <message>
+      <source>Matrix arithmetic for a neural network. It stops as soon as you are back, unless you choose otherwise in the next step.</source>
+      <translation>Matrizenrechnung für ein neuronales Netz. Sie hält an, sobald du zurück bist, sofern du es im nächsten Schritt nicht anders wählst.</translation>
+    </message>
+    <message numerus="yes">
+      <source>In the first run, up to %Ln expert(s) in about {memory} of memory.</source>
+      <translation>
+        <numerusform>Im ersten Lauf höchstens %Ln Experte in etwa {memory} Arbeitsspeicher.</numerusform>
+        <numerusform>Im ersten Lauf höchstens %Ln Experten in etwa {memory} Arbeitsspeicher.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>About {watts} W for the processor while it computes, by its number of cores; more with a graphics card. You set the limit.</source>
+      <translation>Etwa {watts} W für den Prozessor, solange er rechnet, nach der Zahl seiner Kerne; mit Grafikkarte mehr. Die Grenze setzt du.</translation>
+    </message>
+    <message>
+      <source>Numbers that result from the computation, to peers of the same run: at most {size} an hour, and at most a quarter of your upload. None on metered networks.</source>
+      <translation>Zahlen, die beim Rechnen entstehen, an Peers desselben Laufs: höchstens {size} in der Stunde und höchstens ein Viertel deines Uploads. Nichts über getaktete Netze.</translation>
+    </message>
+    <message>
+      <source>Peers you work with see your internet address and your key. No name is asked for.</source>
+      <translation>Peers, mit denen du zusammenarbeitest, sehen deine Internetadresse und deinen Schlüssel. Nach einem Namen wird nicht gefragt.</translation>
     </message>
     <message numerus="yes">
       <source>on %Ln thread(s)</source>
@@ -205,12 +240,20 @@
       <translation>Was deinen PC verlässt</translation>
     </message>
     <message>
-      <source>What never happens</source>
-      <translation>Was nie geschieht</translation>
-    </message>
-    <message>
       <source>Settings, logs and what is trained are stored on this PC, in {folder}.</source>
       <translation>Einstellungen, Protokolle und das Trainierte werden auf diesem PC gespeichert, in {folder}.</translation>
+    </message>
+    <message>
+      <source>Your files and keystrokes are not read</source>
+      <translation>Deine Dateien und Eingaben werden nicht gelesen</translation>
+    </message>
+    <message>
+      <source>No code from others is run</source>
+      <translation>Kein fremder Code wird ausgeführt</translation>
+    </message>
+    <message>
+      <source>Peers exchange tensors only. The program is the one you installed.</source>
+      <translation>Peers tauschen nur Tensoren aus. Das Programm ist das, das du installiert hast.</translation>
     </message>
     <message>
       <source>What you share</source>
@@ -225,32 +268,36 @@
       <translation>All das und viel mehr kannst du jederzeit in den Einstellungen ändern.</translation>
     </message>
     <message>
-      <source>Recovery words</source>
-      <translation>Wiederherstellungswörter</translation>
-    </message>
-    <message>
       <source>Ready</source>
       <translation>Fertig</translation>
+    </message>
+    <message>
+      <source>Keep your key, and you are ready</source>
+      <translation>Bewahre deinen Schlüssel auf, dann kann es losgehen</translation>
     </message>
     <message>
       <source>Closing the window leaves Hearth in the tray, where the desktop has one; Quit ends it.</source>
       <translation>Schließt du das Fenster, bleibt Hearth im Infobereich, wo es einen gibt; „Beenden“ beendet es.</translation>
     </message>
     <message>
-      <source>When this PC starts</source>
-      <translation>Wenn dieser PC startet</translation>
-    </message>
-    <message>
       <source>How it works</source>
       <translation>So funktioniert es</translation>
+    </message>
+    <message>
+      <source>Three more steps, about two minutes. Enter continues, Alt+Left goes back.</source>
+      <translation>Noch drei Schritte, etwa zwei Minuten. Eingabe geht weiter, Alt+Links geht zurück.</translation>
+    </message>
+    <message>
+      <source>What never happens</source>
+      <translation>Was nie geschieht</translation>
     </message>
     <message>
       <source>Computes, while you are away</source>
       <translation>Rechnet, während du weg bist</translation>
     </message>
     <message>
-      <source>Matrix arithmetic for a neural network. It stops as soon as you are back, unless you choose otherwise in the next step.</source>
-      <translation>Matrizenrechnung für ein neuronales Netz. Sie hält an, sobald du zurück bist, sofern du es im nächsten Schritt nicht anders wählst.</translation>
+      <source>Hosts experts</source>
+      <translation>Beherbergt Experten</translation>
     </message>
     <message>
       <source>Uses power</source>
@@ -265,24 +312,12 @@
       <translation>Deine Adresse und dein öffentlicher Schlüssel</translation>
     </message>
     <message>
-      <source>Peers you work with see your internet address and your key. No name is asked for.</source>
-      <translation>Peers, mit denen du zusammenarbeitest, sehen deine Internetadresse und deinen Schlüssel. Nach einem Namen wird nicht gefragt.</translation>
+      <source>Recovery words</source>
+      <translation>Wiederherstellungswörter</translation>
     </message>
     <message>
-      <source>Your files and keystrokes are not read</source>
-      <translation>Deine Dateien und Eingaben werden nicht gelesen</translation>
-    </message>
-    <message>
-      <source>Hearth asks how long ago the last input was, not what it was, and which programs run, to give way to them. That stays on this PC.</source>
-      <translation>Hearth fragt, wie lange die letzte Eingabe her ist, nicht was sie war, und welche Programme laufen, um ihnen Platz zu machen. Das bleibt auf diesem PC.</translation>
-    </message>
-    <message>
-      <source>No code from others is run</source>
-      <translation>Kein fremder Code wird ausgeführt</translation>
-    </message>
-    <message>
-      <source>Peers exchange tensors only. The program is the one you installed.</source>
-      <translation>Peers tauschen nur Tensoren aus. Das Programm ist das, das du installiert hast.</translation>
+      <source>When this PC starts</source>
+      <translation>Wenn dieser PC startet</translation>
     </message>
     <message>
       <source>no hotter than {heat} °C</source>
@@ -1113,6 +1148,10 @@
       <translation>Heute empfangen</translation>
     </message>
     <message>
+      <source>None: it trains alone</source>
+      <translation>Keiner: Er trainiert allein</translation>
+    </message>
+    <message>
       <source>Alone</source>
       <translation>Allein</translation>
     </message>
@@ -1193,8 +1232,8 @@
       <translation>seit Mitternacht geteilt</translation>
     </message>
     <message>
-      <source>Calls served</source>
-      <translation>Bediente Aufrufe</translation>
+      <source>Calls for others</source>
+      <translation>Aufrufe für andere</translation>
     </message>
     <message>
       <source>Energy, about</source>
@@ -1590,6 +1629,58 @@
       </translation>
     </message>
     <message>
+      <source>No other PC is connected. This PC trains all the same, and what it learns is not lost: it counts as soon as others are here.</source>
+      <translation>Kein anderer PC ist verbunden. Dieser PC trainiert trotzdem, und was er lernt, ist nicht verloren: Es zählt, sobald andere da sind.</translation>
+    </message>
+    <message>
+      <source>“Work with other peers” is off in Settings, or the worker was started by hand without a network. It trains for itself and calls nobody.</source>
+      <translation>„Mit anderen Peers zusammenarbeiten“ ist in den Einstellungen aus, oder der Worker wurde von Hand ohne Netzwerk gestartet. Er trainiert für sich und ruft niemanden.</translation>
+    </message>
+    <message>
+      <source>You are training alone</source>
+      <translation>Du trainierst allein</translation>
+    </message>
+    <message>
+      <source>Address of a peer, or a link to a run</source>
+      <translation>Adresse eines Peers oder Link zu einem Lauf</translation>
+    </message>
+    <message>
+      <source>Address or link from somebody you know</source>
+      <translation>Adresse oder Link von jemandem, den du kennst</translation>
+    </message>
+    <message>
+      <source>Add</source>
+      <translation>Hinzufügen</translation>
+    </message>
+    <message>
+      <source>Runs nearby</source>
+      <translation>Läufe in der Nähe</translation>
+    </message>
+    <message>
+      <source>Invite somebody</source>
+      <translation>Jemanden einladen</translation>
+    </message>
+    <message>
+      <source>Open this setting</source>
+      <translation>Diese Einstellung öffnen</translation>
+    </message>
+    <message>
+      <source>Connected. Both now look for what they can do for each other.</source>
+      <translation>Verbunden. Beide sehen nun, was sie füreinander tun können.</translation>
+    </message>
+    <message>
+      <source>Add this peer or run</source>
+      <translation>Diesen Peer oder Lauf hinzufügen</translation>
+    </message>
+    <message>
+      <source>For others to reach this PC, its firewall has to let UDP port {port} in.</source>
+      <translation>Damit andere diesen PC erreichen, muss seine Firewall den UDP-Port {port} hereinlassen.</translation>
+    </message>
+    <message>
+      <source>Calling this peer ...</source>
+      <translation>Dieser Peer wird gerufen ...</translation>
+    </message>
+    <message>
       <source>There is no connection to test while Hearth trains alone.</source>
       <translation>Solange Hearth allein trainiert, gibt es keine Verbindung zu prüfen.</translation>
     </message>
@@ -1647,6 +1738,10 @@
     <message>
       <source>Shown as soon as the worker has told its peers.</source>
       <translation>Erscheint, sobald der Worker seine Peers gemeldet hat.</translation>
+    </message>
+    <message>
+      <source>No peer is connected yet.</source>
+      <translation>Noch ist kein Peer verbunden.</translation>
     </message>
     <message>
       <source>No peer fits this filter.</source>
@@ -1742,6 +1837,10 @@
     <message>
       <source>under 1 min</source>
       <translation>unter 1 min</translation>
+    </message>
+    <message>
+      <source>It calls nobody, and nobody calls it.</source>
+      <translation>Er ruft niemanden, und niemand ruft ihn.</translation>
     </message>
     <message>
       <source>Not known yet</source>
@@ -2663,8 +2762,8 @@
       <translation>netz modell aufgabe projekt training daten text ziffern manifest</translation>
     </message>
     <message>
-      <source>preset mode cpu gpu memory quiet loud fan noise performance power share</source>
-      <translation>voreinstellung modus cpu gpu speicher leise laut lüfter geräusch leistung strom anteil</translation>
+      <source>preset mode cpu processor gpu memory quiet loud fan noise performance power share</source>
+      <translation>voreinstellung modus cpu prozessor gpu speicher leise laut lüfter geräusch leistung strom anteil</translation>
     </message>
     <message>
       <source>idle away absent background mouse keyboard screen lock</source>
@@ -2695,7 +2794,7 @@
       <translation>schlafen energiesparen standby ruhezustand strom</translation>
     </message>
     <message>
-      <source>cpu load usage give way slow other programs</source>
+      <source>cpu processor load usage give way slow other programs</source>
       <translation>cpu prozessor last auslastung langsam andere programme</translation>
     </message>
     <message>
@@ -2711,15 +2810,15 @@
       <translation>apps anwendungen software ausschließen ausnahme liste grafikkarte</translation>
     </message>
     <message>
-      <source>cpu load usage percent limit throttle slow</source>
+      <source>cpu processor load usage percent limit throttle slow</source>
       <translation>cpu prozessor last auslastung prozent grenze drosseln langsam</translation>
     </message>
     <message>
-      <source>cpu load usage percent limit throttle</source>
+      <source>cpu processor load usage percent limit throttle</source>
       <translation>cpu prozessor last auslastung prozent grenze drosseln</translation>
     </message>
     <message>
-      <source>cpu cores multithreading</source>
+      <source>cpu processor cores multithreading</source>
       <translation>cpu prozessor kerne multithreading</translation>
     </message>
     <message>
@@ -2791,7 +2890,7 @@
       <translation>zeitplan kalender stunden tage woche nacht uhrzeit bandbreite</translation>
     </message>
     <message>
-      <source>cpu heat temperature hot cool fan noise degrees</source>
+      <source>cpu processor heat temperature hot cool fan noise degrees</source>
       <translation>cpu prozessor hitze wärme temperatur heiß kühl lüfter geräusch grad</translation>
     </message>
     <message>
@@ -2799,7 +2898,7 @@
       <translation>hitze wärme temperatur heiß kühl lüfter geräusch grad grafikkarte</translation>
     </message>
     <message>
-      <source>cpu power watts heat electricity limit</source>
+      <source>cpu processor power watts heat electricity limit</source>
       <translation>cpu prozessor strom leistung watt hitze grenze</translation>
     </message>
     <message>
@@ -2819,7 +2918,7 @@
       <translation>kohlendioxid emissionen klima ökostrom</translation>
     </message>
     <message>
-      <source>cpu power watts tdp measure</source>
+      <source>cpu processor power watts tdp measure</source>
       <translation>cpu prozessor strom leistung watt tdp messen</translation>
     </message>
     <message>
@@ -3216,6 +3315,10 @@
       </translation>
     </message>
     <message>
+      <source>Calls served</source>
+      <translation>Bediente Aufrufe</translation>
+    </message>
+    <message>
       <source>Calls served, last {seconds} s</source>
       <translation>Bediente Aufrufe, letzte {seconds} s</translation>
     </message>
@@ -3469,109 +3572,6 @@
       <source>d MMMM</source>
       <translation>d. MMMM</translation>
     </message>
-    <message numerus="yes">
-      <source>In the first run, up to %Ln expert(s) in about {memory} of memory.</source>
-      <translation>
-        <numerusform>Im ersten Lauf höchstens %Ln Experte in etwa {memory} Arbeitsspeicher.</numerusform>
-        <numerusform>Im ersten Lauf höchstens %Ln Experten in etwa {memory} Arbeitsspeicher.</numerusform>
-      </translation>
-    </message>
-    <message>
-      <source>Hosts experts</source>
-      <translation>Beherbergt Experten</translation>
-    </message>
-    <message>
-      <source>About {watts} W for the processor while it computes, by its number of cores; more with a graphics card. You set the limit.</source>
-      <translation>Etwa {watts} W für den Prozessor, solange er rechnet, nach der Zahl seiner Kerne; mit Grafikkarte mehr. Die Grenze setzt du.</translation>
-    </message>
-    <message>
-      <source>Numbers that result from the computation, to peers of the same run: at most {size} an hour, and at most a quarter of your upload. None on metered networks.</source>
-      <translation>Zahlen, die beim Rechnen entstehen, an Peers desselben Laufs: höchstens {size} in der Stunde und höchstens ein Viertel deines Uploads. Nichts über getaktete Netze.</translation>
-    </message>
-    <message>
-      <source>Three more steps, about two minutes. Enter continues, Alt+Left goes back.</source>
-      <translation>Noch drei Schritte, etwa zwei Minuten. Eingabe geht weiter, Alt+Links geht zurück.</translation>
-    </message>
-    <message>
-      <source>Keep your key, and you are ready</source>
-      <translation>Bewahre deinen Schlüssel auf, dann kann es losgehen</translation>
-    </message>
-    <message>
-      <source>About {watts} W for the processor while you are away.</source>
-      <translation>Etwa {watts} W für den Prozessor, während du weg bist.</translation>
-    </message>
-    <message>
-      <source>It takes longer than usual. You can go on: it is measured as soon as this PC may compute.</source>
-      <translation>Es dauert länger als üblich. Du kannst weitermachen: Gemessen wird, sobald dieser PC rechnen darf.</translation>
-    </message>
-    <message>
-      <source>No other PC is connected. This PC trains all the same, and what it learns is not lost: it counts as soon as others are here.</source>
-      <translation>Kein anderer PC ist verbunden. Dieser PC trainiert trotzdem, und was er lernt, ist nicht verloren: Es zählt, sobald andere da sind.</translation>
-    </message>
-    <message>
-      <source>“Work with other peers” is off in Settings, or the worker was started by hand without a network. It trains for itself and calls nobody.</source>
-      <translation>„Mit anderen Peers zusammenarbeiten“ ist in den Einstellungen aus, oder der Worker wurde von Hand ohne Netzwerk gestartet. Er trainiert für sich und ruft niemanden.</translation>
-    </message>
-    <message>
-      <source>You are training alone</source>
-      <translation>Du trainierst allein</translation>
-    </message>
-    <message>
-      <source>Address of a peer, or a link to a run</source>
-      <translation>Adresse eines Peers oder Link zu einem Lauf</translation>
-    </message>
-    <message>
-      <source>Address or link from somebody you know</source>
-      <translation>Adresse oder Link von jemandem, den du kennst</translation>
-    </message>
-    <message>
-      <source>Add this peer or run</source>
-      <translation>Diesen Peer oder Lauf hinzufügen</translation>
-    </message>
-    <message>
-      <source>Runs nearby</source>
-      <translation>Läufe in der Nähe</translation>
-    </message>
-    <message>
-      <source>Invite somebody</source>
-      <translation>Jemanden einladen</translation>
-    </message>
-    <message>
-      <source>Open this setting</source>
-      <translation>Diese Einstellung öffnen</translation>
-    </message>
-    <message>
-      <source>For others to reach this PC, its firewall has to let UDP port {port} in.</source>
-      <translation>Damit andere diesen PC erreichen, muss seine Firewall den UDP-Port {port} hereinlassen.</translation>
-    </message>
-    <message>
-      <source>Calling this peer ...</source>
-      <translation>Dieser Peer wird gerufen ...</translation>
-    </message>
-    <message>
-      <source>Connected. Both now look for what they can do for each other.</source>
-      <translation>Verbunden. Beide sehen nun, was sie füreinander tun können.</translation>
-    </message>
-    <message>
-      <source>None: it trains alone</source>
-      <translation>Keiner: Er trainiert allein</translation>
-    </message>
-    <message>
-      <source>Calls for others</source>
-      <translation>Aufrufe für andere</translation>
-    </message>
-    <message>
-      <source>Add</source>
-      <translation>Hinzufügen</translation>
-    </message>
-    <message>
-      <source>It calls nobody, and nobody calls it.</source>
-      <translation>Er ruft niemanden, und niemand ruft ihn.</translation>
-    </message>
-    <message>
-      <source>No peer is connected yet.</source>
-      <translation>Noch ist kein Peer verbunden.</translation>
-    </message>
   </context>
   <context>
     <name>settings</name>
@@ -3596,8 +3596,8 @@
       <translation>Wie viel dieser PC gibt</translation>
     </message>
     <message>
-      <source>Quiet is barely noticeable; Full uses everything you allow. A profile sets processor time, threads, memory, temperatures, the GPU while you are here and how busy other programs may be; changing one makes it Custom.</source>
-      <translation>„Leise“ ist kaum zu merken; „Voll“ nutzt alles, was du erlaubst. Ein Profil setzt Prozessorzeit, Threads, Speicher, Temperaturen, die GPU, während du da bist, und wie beschäftigt andere Programme sein dürfen; änderst du eines davon, wird es „Eigenes“.</translation>
+      <source>Quiet is barely noticeable; Full uses everything you allow. A profile sets CPU time, threads, memory, temperatures, the GPU while you are here and how busy other programs may be. Changing one makes it Custom.</source>
+      <translation>„Leise“ ist kaum zu merken; „Voll“ nutzt alles, was du erlaubst. Ein Profil setzt CPU-Zeit, Threads, Speicher, Temperaturen, die GPU, während du da bist, und wie beschäftigt andere Programme sein dürfen. Änderst du eines davon, wird es „Eigenes“.</translation>
     </message>
     <message>
       <source>Quiet</source>
@@ -3656,8 +3656,8 @@
       <translation>GPU benutzen, während ich da bin</translation>
     </message>
     <message>
-      <source>Off, the graphics processor computes only while you are away, and the screen stays smooth.</source>
-      <translation>Aus: Die Grafikkarte rechnet nur, während du weg bist, und der Bildschirm bleibt flüssig.</translation>
+      <source>Off, the GPU computes only while you are away, and the screen stays smooth.</source>
+      <translation>Aus: Die GPU rechnet nur, während du weg bist, und der Bildschirm bleibt flüssig.</translation>
     </message>
     <message>
       <source>Compute on battery</source>
@@ -3692,8 +3692,8 @@
       <translation>Anhalten, wenn andere Programme viel rechnen</translation>
     </message>
     <message>
-      <source>It stops when other programs use more of the processor than this for some seconds, and resumes when they have been quiet for 20 s. The GPU gives way to them likewise.</source>
-      <translation>Hearth hält an, wenn andere Programme einige Sekunden lang mehr als das vom Prozessor brauchen, und macht weiter, wenn sie 20 s lang ruhig waren. Die GPU macht ihnen ebenso Platz.</translation>
+      <source>It stops when other programs use more of the CPU than this for some seconds, and resumes when they have been quiet for 20 s. The GPU gives way to them likewise.</source>
+      <translation>Hearth hält an, wenn andere Programme einige Sekunden lang mehr als das von der CPU brauchen, und macht weiter, wenn sie 20 s lang ruhig waren. Die GPU macht ihnen ebenso Platz.</translation>
     </message>
     <message>
       <source>Never</source>
@@ -3752,8 +3752,8 @@
       <translation>Programme, die die GPU anhalten</translation>
     </message>
     <message>
-      <source>While one of them runs, the graphics processor is theirs.</source>
-      <translation>Solange eines davon läuft, gehört die Grafikkarte ihm.</translation>
+      <source>While one of them runs, the GPU is theirs.</source>
+      <translation>Solange eines davon läuft, gehört die GPU ihm.</translation>
     </message>
     <message>
       <source>Such as obs, resolve</source>
@@ -3764,24 +3764,24 @@
       <translation>Geräte</translation>
     </message>
     <message>
-      <source>Processor time while I am here</source>
-      <translation>Prozessorzeit, während ich da bin</translation>
+      <source>CPU time while I am here</source>
+      <translation>CPU-Zeit, während ich da bin</translation>
     </message>
     <message>
       <source>Part of the time that training computes; it rests in between.</source>
       <translation>Der Teil der Zeit, in dem das Training rechnet; dazwischen ruht es.</translation>
     </message>
     <message>
-      <source>Processor time while I am away</source>
-      <translation>Prozessorzeit, während ich weg bin</translation>
+      <source>CPU time while I am away</source>
+      <translation>CPU-Zeit, während ich weg bin</translation>
     </message>
     <message>
       <source>The same, while nobody uses this PC.</source>
       <translation>Dasselbe, während niemand diesen PC benutzt.</translation>
     </message>
     <message>
-      <source>Processor threads</source>
-      <translation>Prozessor-Threads</translation>
+      <source>CPU threads</source>
+      <translation>CPU-Threads</translation>
     </message>
     <message>
       <source>How many threads training may use; automatic is half of the cores. Small experts use only one, which is faster.</source>
@@ -3796,16 +3796,16 @@
       <translation>Diese GPUs nicht benutzen</translation>
     </message>
     <message>
-      <source>Identifiers of graphics processors.</source>
-      <translation>Kennungen von Grafikkarten.</translation>
+      <source>Identifiers of GPUs.</source>
+      <translation>Kennungen von GPUs.</translation>
     </message>
     <message>
       <source>GPU memory</source>
       <translation>GPU-Speicher</translation>
     </message>
     <message>
-      <source>How much of a graphics processor's memory may be used.</source>
-      <translation>Wie viel vom Speicher einer Grafikkarte benutzt werden darf.</translation>
+      <source>How much of a GPU's memory may be used.</source>
+      <translation>Wie viel vom Speicher einer GPU benutzt werden darf.</translation>
     </message>
     <message>
       <source>Memory while I am here</source>
@@ -3884,8 +3884,8 @@
       <translation>Weiterreichen, was andere nicht direkt senden können</translation>
     </message>
     <message>
-      <source>As a backbone peer this PC relays between peers whose routers keep them apart; it cannot read what it passes on, and gives 4 MB/s at most. Applies after a restart.</source>
-      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen; er kann nicht lesen, was er weiterreicht, und gibt höchstens 4 MB/s. Gilt nach einem Neustart.</translation>
+      <source>As a backbone peer this PC relays between peers whose routers keep them apart. It cannot read what it passes on, and gives 4 MB/s at most. Applies after a restart.</source>
+      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen. Er kann nicht lesen, was er weiterreicht, und gibt höchstens 4 MB/s. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Use metered networks</source>
@@ -3972,8 +3972,8 @@
       <translation>Energie</translation>
     </message>
     <message>
-      <source>Processor no hotter than</source>
-      <translation>Prozessor nicht heißer als</translation>
+      <source>CPU no hotter than</source>
+      <translation>CPU nicht heißer als</translation>
     </message>
     <message>
       <source>Training rests more as this temperature comes near.</source>
@@ -3988,12 +3988,12 @@
       <translation>GPU nicht heißer als</translation>
     </message>
     <message>
-      <source>The same, for graphics processors.</source>
-      <translation>Dasselbe für Grafikkarten.</translation>
+      <source>The same, for GPUs.</source>
+      <translation>Dasselbe für GPUs.</translation>
     </message>
     <message>
-      <source>Processor power</source>
-      <translation>Leistung des Prozessors</translation>
+      <source>CPU power</source>
+      <translation>Leistung der CPU</translation>
     </message>
     <message>
       <source>Training rests as long as it takes to stay below.</source>
@@ -4032,8 +4032,8 @@
       <translation>Gramm je kWh; dein Anbieter nennt den Wert.</translation>
     </message>
     <message>
-      <source>Processor at full load</source>
-      <translation>Prozessor unter Volllast</translation>
+      <source>CPU at full load</source>
+      <translation>CPU unter Volllast</translation>
     </message>
     <message>
       <source>Used where nothing measures the power; automatic goes by the number of cores.</source>
@@ -4376,7 +4376,7 @@
     </message>
     <message>
       <source>celsius.none</source>
-      <translation>Dieser PC gibt nicht an, wie heiß sein Prozessor ist.</translation>
+      <translation>Dieser PC gibt nicht an, wie heiß seine CPU ist.</translation>
     </message>
     <message>
       <source>celsius.sensor_silent</source>
@@ -4721,11 +4721,11 @@
     </message>
     <message>
       <source>cpu_busy.live</source>
-      <translation>{share:percent} des Prozessors</translation>
+      <translation>{share:percent} der CPU</translation>
     </message>
     <message>
       <source>cpu_busy.reason</source>
-      <translation>Andere Programme brauchen {share:percent} des Prozessors.</translation>
+      <translation>Andere Programme brauchen {share:percent} der CPU.</translation>
     </message>
     <message>
       <source>cpu_busy.title</source>
@@ -4960,7 +4960,7 @@
     </message>
     <message>
       <source>device.cpu_is_faster</source>
-      <translation>Der Prozessor ist für diesen Lauf schneller.</translation>
+      <translation>Die CPU ist für diesen Lauf schneller.</translation>
     </message>
     <message>
       <source>device.full_in_a_sum</source>
@@ -4984,7 +4984,7 @@
     </message>
     <message>
       <source>device.torch_has_none</source>
-      <translation>Das installierte PyTorch rechnet nur auf dem Prozessor.</translation>
+      <translation>Das installierte PyTorch rechnet nur auf der CPU.</translation>
     </message>
     <message>
       <source>device.unusable</source>
@@ -5339,7 +5339,7 @@
     </message>
     <message>
       <source>gpu.cpu_instead</source>
-      <translation>{why} Stattdessen rechnet der Prozessor bis {until:clock}.</translation>
+      <translation>{why} Stattdessen rechnet die CPU bis {until:clock}.</translation>
     </message>
     <message>
       <source>gpu.failed</source>
@@ -5368,8 +5368,8 @@
     <message numerus="yes">
       <source>gpu.too_small</source>
       <translation>
-        <numerusform>Der Speicher von {gpu}, den Hearth benutzen darf, hat Platz für {held} von {n} Experten. Die anderen rechnet der Prozessor. Die Einstellungen erlauben mehr.</numerusform>
-        <numerusform>Der Speicher von {gpu}, den Hearth benutzen darf, hat Platz für {held} von {n} Experten. Die anderen rechnet der Prozessor. Die Einstellungen erlauben mehr.</numerusform>
+        <numerusform>Der Speicher von {gpu}, den Hearth benutzen darf, hat Platz für {held} von {n} Experten. Die anderen rechnet die CPU. Die Einstellungen erlauben mehr.</numerusform>
+        <numerusform>Der Speicher von {gpu}, den Hearth benutzen darf, hat Platz für {held} von {n} Experten. Die anderen rechnet die CPU. Die Einstellungen erlauben mehr.</numerusform>
       </translation>
     </message>
     <message>
@@ -5386,7 +5386,7 @@
     </message>
     <message>
       <source>gpu.wants_cpu</source>
-      <translation>Hearth rechnet nur auf dem Prozessor</translation>
+      <translation>Hearth rechnet nur auf der CPU</translation>
     </message>
     <message>
       <source>gpu.wants_none</source>
@@ -5534,11 +5534,11 @@
     </message>
     <message>
       <source>heat_cpu.reason</source>
-      <translation>Der Prozessor ist zu heiß oder braucht zu viel Leistung.</translation>
+      <translation>Die CPU ist zu heiß oder braucht zu viel Leistung.</translation>
     </message>
     <message>
       <source>heat_cpu.reason_now</source>
-      <translation>Der Prozessor ist zu heiß oder braucht zu viel Leistung: {now}.</translation>
+      <translation>Die CPU ist zu heiß oder braucht zu viel Leistung: {now}.</translation>
     </message>
     <message>
       <source>heat_cpu.system_fine</source>
@@ -5550,7 +5550,7 @@
     </message>
     <message>
       <source>heat_cpu.title</source>
-      <translation>Temperatur des Prozessors</translation>
+      <translation>Temperatur der CPU</translation>
     </message>
     <message>
       <source>heat_cpu.wants_system</source>
@@ -6860,11 +6860,11 @@
     </message>
     <message>
       <source>signal.celsius</source>
-      <translation>Die Temperatur des Prozessors</translation>
+      <translation>Die Temperatur der CPU</translation>
     </message>
     <message>
       <source>signal.cpu_others</source>
-      <translation>Was andere Programme vom Prozessor brauchen</translation>
+      <translation>Was andere Programme von der CPU brauchen</translation>
     </message>
     <message>
       <source>signal.desktop</source>
@@ -6936,7 +6936,7 @@
     </message>
     <message>
       <source>signal.watts</source>
-      <translation>Die Leistung des Prozessors</translation>
+      <translation>Die Leistung der CPU</translation>
     </message>
     <message>
       <source>source.closed</source>
@@ -7229,11 +7229,11 @@
     </message>
     <message>
       <source>watts.forbidden</source>
-      <translation>Nur der Administrator darf lesen, wie viel Leistung der Prozessor braucht.</translation>
+      <translation>Nur der Administrator darf lesen, wie viel Leistung die CPU braucht.</translation>
     </message>
     <message>
       <source>watts.none</source>
-      <translation>Der Prozessor dieses PCs sagt nicht, wie viel Leistung er braucht.</translation>
+      <translation>Die CPU dieses PCs sagt nicht, wie viel Leistung sie braucht.</translation>
     </message>
     <message>
       <source>wayland.gone</source>

@@ -18,6 +18,13 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>In the first run, up to %Ln expert(s) in about {memory} of memory.</source>
+      <translation>
+        <numerusform>In the first run, up to %Ln expert in about {memory} of memory.</numerusform>
+        <numerusform>In the first run, up to %Ln experts in about {memory} of memory.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>on %Ln thread(s)</source>
       <translation>
         <numerusform>on %Ln thread</numerusform>
@@ -325,13 +332,6 @@
         <numerusform>No rule stops anything; %Ln of {all} are not known.</numerusform>
       </translation>
     </message>
-    <message numerus="yes">
-      <source>In the first run, up to %Ln expert(s) in about {memory} of memory.</source>
-      <translation>
-        <numerusform>In the first run, up to %Ln expert in about {memory} of memory.</numerusform>
-        <numerusform>In the first run, up to %Ln experts in about {memory} of memory.</numerusform>
-      </translation>
-    </message>
   </context>
   <context>
     <name>worker</name>
@@ -561,7 +561,7 @@
     </message>
     <message>
       <source>celsius.none</source>
-      <translation>This PC does not report how hot its processor is.</translation>
+      <translation>This PC does not report how hot its CPU is.</translation>
     </message>
     <message>
       <source>celsius.sensor_silent</source>
@@ -906,11 +906,11 @@
     </message>
     <message>
       <source>cpu_busy.live</source>
-      <translation>{share:percent} of the processor</translation>
+      <translation>{share:percent} of the CPU</translation>
     </message>
     <message>
       <source>cpu_busy.reason</source>
-      <translation>Other programs use {share:percent} of the processor.</translation>
+      <translation>Other programs use {share:percent} of the CPU.</translation>
     </message>
     <message>
       <source>cpu_busy.title</source>
@@ -1145,7 +1145,7 @@
     </message>
     <message>
       <source>device.cpu_is_faster</source>
-      <translation>The processor is faster for this run.</translation>
+      <translation>The CPU is faster for this run.</translation>
     </message>
     <message>
       <source>device.full_in_a_sum</source>
@@ -1169,7 +1169,7 @@
     </message>
     <message>
       <source>device.torch_has_none</source>
-      <translation>The installed PyTorch computes on the processor only.</translation>
+      <translation>The installed PyTorch computes on the CPU only.</translation>
     </message>
     <message>
       <source>device.unusable</source>
@@ -1520,11 +1520,11 @@
     </message>
     <message>
       <source>gpu.broke</source>
-      <translation>The graphics processor failed: {why}.</translation>
+      <translation>The GPU failed: {why}.</translation>
     </message>
     <message>
       <source>gpu.cpu_instead</source>
-      <translation>{why} The processor computes instead until {until:clock}.</translation>
+      <translation>{why} The CPU computes instead until {until:clock}.</translation>
     </message>
     <message>
       <source>gpu.failed</source>
@@ -1553,8 +1553,8 @@
     <message numerus="yes">
       <source>gpu.too_small</source>
       <translation>
-        <numerusform>The memory of {gpu} that Hearth may use has room for {held} of {n} expert. The processor computes the others. Settings allow more.</numerusform>
-        <numerusform>The memory of {gpu} that Hearth may use has room for {held} of {n} experts. The processor computes the others. Settings allow more.</numerusform>
+        <numerusform>The memory of {gpu} that Hearth may use has room for {held} of {n} expert. The CPU computes the others. Settings allow more.</numerusform>
+        <numerusform>The memory of {gpu} that Hearth may use has room for {held} of {n} experts. The CPU computes the others. Settings allow more.</numerusform>
       </translation>
     </message>
     <message>
@@ -1571,7 +1571,7 @@
     </message>
     <message>
       <source>gpu.wants_cpu</source>
-      <translation>Hearth computes on the processor only</translation>
+      <translation>Hearth computes on the CPU only</translation>
     </message>
     <message>
       <source>gpu.wants_none</source>
@@ -1719,11 +1719,11 @@
     </message>
     <message>
       <source>heat_cpu.reason</source>
-      <translation>The processor is too hot or takes too much power.</translation>
+      <translation>The CPU is too hot or takes too much power.</translation>
     </message>
     <message>
       <source>heat_cpu.reason_now</source>
-      <translation>The processor is too hot or takes too much power: {now}.</translation>
+      <translation>The CPU is too hot or takes too much power: {now}.</translation>
     </message>
     <message>
       <source>heat_cpu.system_fine</source>
@@ -1735,7 +1735,7 @@
     </message>
     <message>
       <source>heat_cpu.title</source>
-      <translation>Processor temperature</translation>
+      <translation>CPU temperature</translation>
     </message>
     <message>
       <source>heat_cpu.wants_system</source>
@@ -3045,11 +3045,11 @@
     </message>
     <message>
       <source>signal.celsius</source>
-      <translation>The processor's temperature</translation>
+      <translation>The CPU's temperature</translation>
     </message>
     <message>
       <source>signal.cpu_others</source>
-      <translation>Other programs' use of the processor</translation>
+      <translation>Other programs' use of the CPU</translation>
     </message>
     <message>
       <source>signal.desktop</source>
@@ -3121,7 +3121,7 @@
     </message>
     <message>
       <source>signal.watts</source>
-      <translation>The processor's power</translation>
+      <translation>The CPU's power</translation>
     </message>
     <message>
       <source>source.closed</source>
@@ -3414,11 +3414,11 @@
     </message>
     <message>
       <source>watts.forbidden</source>
-      <translation>Only the administrator may read how much power the processor takes.</translation>
+      <translation>Only the administrator may read how much power the CPU takes.</translation>
     </message>
     <message>
       <source>watts.none</source>
-      <translation>This PC's processor does not report how much power it draws.</translation>
+      <translation>This PC's CPU does not report how much power it draws.</translation>
     </message>
     <message>
       <source>wayland.gone</source>

@@ -311,7 +311,7 @@ def test_the_speed_on_a_text_is_told_in_bytes_as_todays_text_is(home: tuple[Main
 def test_why_a_device_does_nothing_is_read_in_full(qtbot: QtBot, home: tuple[MainWindow, HomePage, Actions]) -> None:
     window, page, _ = home
     window.resize(1040, 720)
-    why = "Other programs use 62% of the processor, or were busy a moment ago."
+    why = "Other programs use 62% of the CPU, or were busy a moment ago."
     cpu = msgspec.structs.replace(make_status().devices[0], on=False, why=(plain(why),))
     window.update_status(make_status(state="waiting", devices=[cpu]))
     words = page.devices.devices["cpu"].words

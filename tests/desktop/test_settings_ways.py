@@ -176,7 +176,7 @@ def test_undo_takes_back_one_change_at_a_time_and_names_it(qtbot: QtBot, page: S
 def test_what_changes_a_profile_is_taken_back_with_it(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
     page.apply({"profile": "quiet"})
     page.apply({"cpu_celsius": 75})
-    qtbot.waitUntil(lambda: page.side.undoes.text() == "Processor no hotter than")
+    qtbot.waitUntil(lambda: page.side.undoes.text() == "CPU no hotter than")
     undo(page)
     qtbot.waitUntil(lambda: page.side.undoes.text() == "How much this PC gives")
     assert (toy.settings["profile"], toy.settings["cpu_celsius"]) == ("quiet", 70)

@@ -130,8 +130,8 @@ FRIDAY = 1_767_340_800.0  # 2 January 2026
         ),
         (
             notice("cpu_busy.reason", share=0.6),
-            "Other programs use 60% of the processor.",
-            "Andere Programme brauchen 60\N{NO-BREAK SPACE}% des Prozessors.",
+            "Other programs use 60% of the CPU.",
+            "Andere Programme brauchen 60\N{NO-BREAK SPACE}% der CPU.",
         ),
         (notice("quota.live", used=1_234_500_000), "1.2 GB this month", "1,2 GB in diesem Monat"),
         (notice("energy.live", used=0.4123), "0.41 kWh this month", "0,41 kWh in diesem Monat"),

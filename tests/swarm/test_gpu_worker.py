@@ -59,8 +59,8 @@ def test_the_gpu_computes_while_it_may_and_the_processor_otherwise_or_when_it_fa
         (tmp_path / "broken").touch()
         failed = running.until(lambda status: any("failed" in str(text) for text in status.attention), "the failure")
         (told,) = (str(text) for text in failed.attention if "failed" in str(text))
-        assert told.startswith("The graphics processor failed: CUDA error: unspecified launch failure.")
-        assert "The processor computes instead until" in told
+        assert told.startswith("The GPU failed: CUDA error: unspecified launch failure.")
+        assert "The CPU computes instead until" in told
         here = running.until(lambda status: status.device not in (NAME, "") and status.samples_per_s > 0, "the CPU")
         assert here.step >= (saved or 0) > 0
         (tmp_path / "broken").unlink()

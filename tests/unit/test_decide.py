@@ -368,7 +368,7 @@ def test_graphics_processors_that_hearth_does_not_use_are_listed_and_judged_no_f
         rules = choose(signals(2.0, gpus=gpus), chosen, **more).rules
         return {rule.rule: (english(rule.live), english(rule.wants)) for rule in rules if "gpu" in rule.rule}
 
-    listed, unused = "RTX 4070, GTX 1080", "Hearth computes on the processor only"
+    listed, unused = "RTX 4070, GTX 1080", "Hearth computes on the CPU only"
     assert told(GPUS) == {"gpu": (listed, unused)} and told(()) == {"gpu": ("None found", unused)}
     assert told((), uses_gpus=True) == {"gpu": ("None found", "There is none to use")}
     broken = {"gpu": ("No gpus here.", "Uses those that you have not switched off")}
