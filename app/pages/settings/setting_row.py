@@ -24,7 +24,7 @@ from app.widgets.buttons import Button
 from core.contracts.errors import HearthError
 from core.contracts.settings import cores
 
-LEAST_WORDS = 250
+LEAST_WORDS = 210
 """Pixels of label and explanation beside a control; with less room they stand over it."""
 LOGIN = mark("Start Hearth when I log in")
 LOGIN_HELP = mark(

@@ -249,7 +249,9 @@ class WeekGrid(QTableView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self.horizontalHeader().setDefaultSectionSize(self.viewport().width() // HOURS)
+        across, wide = self.horizontalHeader(), self.viewport().width()
+        for hour in range(HOURS):
+            across.resizeSection(hour, wide * (hour + 1) // HOURS - wide * hour // HOURS)
 
     def wheelEvent(self, event: Any) -> None:
         event.ignore()  # the page scrolls
