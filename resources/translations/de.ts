@@ -2974,10 +2974,6 @@
       <translation>beenden schließen aufhören stoppen deinstallieren widerrufen einwilligung datenschutz</translation>
     </message>
     <message>
-      <source>privacy data security telemetry</source>
-      <translation>datenschutz daten sicherheit telemetrie</translation>
-    </message>
-    <message>
       <source>{day}, {start} to {end}: {state}</source>
       <translation>{day}, {start} bis {end}: {state}</translation>
     </message>

@@ -1,5 +1,6 @@
 """Finding one's way in the settings: index, search, undo of one change, the standard values, consent, and from Why."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,12 +14,14 @@ from app.actions import Actions
 from app.first_run.steps import Consent
 from app.language import speak
 from app.pages.settings.settings_page import CONSENT, IDENTITY, SettingsPage
+from app.pages.settings.synonyms import SYNONYMS
 from app.system.start_at_login import start_at_login
 from app.window.page import NARROW
 from app.worker.client import WorkerClient
 from core import consent
 from core.contracts import control as wire
 from core.contracts.notices import plain
+from core.contracts.settings import Settings
 from core.store import settings_file
 from tests.desktop import test_settings_page as of_page
 from tests.desktop.conftest import ToyWorker
@@ -116,6 +119,11 @@ def test_the_search_knows_the_words_that_people_use(page: SettingsPage) -> None:
     assert all_found(page, "withdraw") == {CONSENT} and listed(page) == [CONSENT]
 
 
+def test_each_setting_has_words_beside_its_own() -> None:
+    shown = {field.name for field in dataclasses.fields(Settings) if not field.metadata.get("hidden")}
+    assert {*shown, "login", "links", "identity", "consent"} == set(SYNONYMS)
+
+
 def test_the_search_knows_them_in_german(qtbot: QtBot, folder: Path, config: Path) -> None:
     speak("de")
     german = SettingsPage(WorkerClient(folder, "0.1.0"), Actions())
@@ -198,6 +206,19 @@ def test_what_somebody_else_has_changed_since_is_not_taken_back(
     qtbot.waitUntil(lambda: page.side.undoes.text() == "Run")
     page.set_values({**page.values, "run": "digits-vc"})  # as when that run was left
     assert not page.undo_button.isEnabled()
+
+
+def test_what_somebody_else_changes_meanwhile_is_not_taken_back_with_it(
+    qtbot: QtBot, page: SettingsPage, toy: ToyWorker
+) -> None:
+    usual = toy.answers["set_settings"]
+    toy.answers["set_settings"] = lambda params: (toy.settings.update(run="digits-vc"), usual(params))[1]
+    page.apply({"theme": "dark"})
+    qtbot.waitUntil(lambda: page.side.undoes.text() == "Theme")
+    toy.answers["set_settings"] = usual
+    undo(page)
+    qtbot.waitUntil(lambda: toy.settings["theme"] == "system")
+    assert toy.settings["run"] == "digits-vc"
 
 
 def test_a_refused_undo_can_be_tried_again(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:

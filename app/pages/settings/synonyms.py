@@ -61,7 +61,6 @@ SYNONYMS = {
     "links": mark("url browser hearth:// protocol handler"),
     "identity": mark("key private key backup recovery words seed phrase password account"),
     "consent": mark("quit exit close stop end uninstall revoke withdraw privacy agreement terms opt out"),
-    "trust": mark("privacy data security telemetry"),
 }
 """By name of the setting, or of what else the page shows."""
 
