@@ -4,9 +4,7 @@ import contextlib
 import logging
 import logging.handlers
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, cast
 
 import msgspec
 from PySide6.QtCore import QByteArray, QObject, QTimer
@@ -21,7 +19,7 @@ from app.pages.contribution.contribution_page import ContributionPage
 from app.pages.experts.experts_page import ExpertsPage
 from app.pages.help_page import HelpPage
 from app.pages.home.home_page import HomePage
-from app.pages.log_page import LogPage
+from app.pages.log_page import LogPage, PageHandler
 from app.pages.model.model_page import ModelPage
 from app.pages.network.network_page import NetworkPage
 from app.pages.runs.invite_sheet import InviteSheet
@@ -43,7 +41,7 @@ from core import consent, logs
 from core.contracts.control import Bye, Snapshot
 from core.contracts.errors import HearthError
 from core.contracts.notices import plain
-from core.contracts.status import CurvePoint, LogLine, State, Status
+from core.contracts.status import CurvePoint, State, Status
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +107,9 @@ class Desktop(QObject):
         self.tray = Tray(self.actions, self)
         self.notifier = Notifier(self.client, self.view, self.tray.tell, self._is_seen)
         self._wire(instance)
-        if consent.read(self.folder) is None:
+        if self.supervisor.elsewhere:
+            self._name_the_other_pc()
+        elif consent.read(self.folder) is None:
             self._begin_first_run()
         self._signals = SignalWatch(self.actions.quit.emit)
         self._show_report(self.supervisor.report)
@@ -121,7 +121,8 @@ class Desktop(QObject):
 
     def close(self) -> None:
         """After the event loop: take the icon away and remember the window's place. The worker is left as it is."""
-        self.screensaver.close()
+        if self.screensaver is not None:  # nobody is away from here because nobody touches another PC
+            self.screensaver.close()
         self.notifier.close()
         self.supervisor.close()
         self.tray.hide()
@@ -168,6 +169,13 @@ class Desktop(QObject):
         first.finished.connect(self._end_first_run)
         self.window.cover(first)
 
+    def _name_the_other_pc(self) -> None:
+        """The folder is called as its user calls that PC. What belongs to a folder of one's own does nothing in it."""
+        self.window.setWindowTitle(f"Hearth: {self.folder.name}")
+        self.tray.name = self.folder.name
+        for row in (self.settings_page.login, self.settings_page.links, self.settings_page.words):
+            row.setEnabled(False)
+
     def _end_first_run(self) -> None:
         self.first_run = None
         self.window.uncover()
@@ -181,7 +189,7 @@ class Desktop(QObject):
         client.settings.connect(self.settings_page.set_values)
         actions.change_settings.connect(self.settings_page.apply)
         self.settings_page.applied.connect(self._settings_applied)
-        self.settings_page.restart_asked.connect(self.supervisor.restart)
+        self.settings_page.restart_asked.connect(self._restart_worker)
         self.settings_page.window_restart_asked.connect(self._restart_window)
         self.window.close_requested.connect(self._close_window)
         QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
@@ -206,7 +214,7 @@ class Desktop(QObject):
         actions.show_run.connect(client.show_run)
         actions.retry.connect(self.supervisor.retry)
         actions.quit.connect(self._quit)
-        self.screensaver = IdleStart(self.folder, client, self)
+        self.screensaver = None if self.supervisor.elsewhere else IdleStart(self.folder, client, self)
         self.tray.open_asked.connect(self.raise_window)
         self.tray.available_changed.connect(self._tray_changed)
         self.notifier.lent.connect(self.tray.show_today)
@@ -371,6 +379,14 @@ class Desktop(QObject):
             self.window.open_page("settings")
             self.settings_page.show_setting(name)
 
+    def _restart_worker(self) -> None:
+        if self.supervisor.elsewhere:
+            self.window.tell(
+                tr("Quit Hearth on the other PC and start it there again: from here it could not be started.")
+            )
+        else:
+            self.supervisor.restart()
+
     def _restart_window(self) -> None:
         """Who runs the event loop starts another app after it."""
         self.restarts = True
@@ -379,19 +395,6 @@ class Desktop(QObject):
     def _exit(self) -> None:
         self.window.may_close = True
         QGuiApplication.quit()
-
-
-class PageHandler(logging.Handler):
-    """Hands the app's log records to the log page; all come from the GUI thread."""
-
-    def __init__(self, add: Callable[[LogLine], None]) -> None:
-        super().__init__(logging.INFO)
-        self._add = add
-
-    def emit(self, record: logging.LogRecord) -> None:
-        level = "error" if record.levelno >= logging.ERROR else record.levelname.lower()
-        known = cast(Literal["info", "warning", "error"], level)
-        self._add(LogLine(record.created, known, "app", logs.printable(record.getMessage())))
 
 
 def _mode(value: object) -> Mode:

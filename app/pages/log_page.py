@@ -1,12 +1,13 @@
 """The log: the worker's, compute's and the app's lines, to filter, follow, copy and send."""
 
+import logging
 import os
 from collections.abc import Callable
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShortcut
@@ -30,6 +31,7 @@ from app.widgets.table import Rows
 from app.window.page import Page
 from core.contracts.status import LogLine, Status
 from core.logs import FILE as LOG_FILE
+from core.logs import printable
 
 LINES = 10_000
 DROP = 500
@@ -280,3 +282,16 @@ class LogPage(Page):
         self.empty.setVisible(none)
         self.view.setVisible(not none)
         self.empty.setText(tr("No line fits this filter.") if self.model.lines else tr("No line yet."))
+
+
+class PageHandler(logging.Handler):
+    """Hands the app's log records to the log page; all come from the GUI thread."""
+
+    def __init__(self, add: Callable[[LogLine], None]) -> None:
+        super().__init__(logging.INFO)
+        self._add = add
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = "error" if record.levelno >= logging.ERROR else record.levelname.lower()
+        known = cast(Literal["info", "warning", "error"], level)
+        self._add(LogLine(record.created, known, "app", printable(record.getMessage())))

@@ -42,6 +42,8 @@ class Tray(QObject):
         super().__init__(parent)
         self._actions = actions
         self.available = False
+        self.name = "Hearth"
+        """What the tooltip begins with; of another PC's worker, what that PC is called."""
         self._state: State = "preparing"
         self._told = ("", "")
         """State and reason, and what was lent today, as the tooltip has them."""
@@ -73,7 +75,7 @@ class Tray(QObject):
         """The icon is drawn anew only if the state is another one; `pausable` is that of the status."""
         self._state, self._pausable = state, pausable
         self._draw()
-        self._tip(f"Hearth: {tr(STATE_WORD[state])}\n{reason}", self._told[1])
+        self._tip(f"{self.name}: {tr(STATE_WORD[state])}\n{reason}", self._told[1])
         self._headline.setText(tr(STATE_WORD[state]))
         running = state not in ("paused", "leaving")
         self._start.setVisible(pausable.start_now)

@@ -59,7 +59,12 @@ class Report(NamedTuple):
 class Supervision:
     """The decisions: each event returns what to do now, and `due` is the time of the next `tick`, if there is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, elsewhere: bool = False) -> None:
+        """
+        Args:
+            elsewhere: the worker is another PC's: it is waited for, and never started.
+        """
+        self._elsewhere = elsewhere
         self.phase = Phase.LOOKING
         self.due: float | None = None
         self._reason: Notice | None = None
@@ -92,6 +97,8 @@ class Supervision:
             if now - self._since >= HEALTHY_S:
                 self._delay = FIRST_DELAY_S
             self._enter(Phase.LOST, now, now + DIAL_EVERY_S, reason)
+        elif self._elsewhere:
+            self._back_off(now, reason)
         elif ours:
             slow = now - self._since > SLOW_S
             self.due = now + (1.0 if slow else DIAL_EVERY_S)
@@ -155,6 +162,8 @@ class Supervision:
         match self.phase:
             case Phase.WAITING if self.due is not None:
                 seconds = max(1, math.ceil(round(self.due - now, 3)))
+                if self._elsewhere:
+                    return Report(self.phase, notice("worker.silent_elsewhere", seconds=seconds))
                 return Report(self.phase, notice("worker.stopped", reason=self._reason, seconds=seconds))
             case Phase.FAILED:
                 return Report(self.phase, self._reason)

@@ -14,14 +14,16 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
+import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.worker.client import WorkerClient
 from app.worker.supervision import Do, Phase, Report, Supervision, exit_reason
 from core import consent
 from core.contracts import errors
+from core.contracts.control import ADDRESS_FILE, Address
 from core.contracts.notices import FAULTS_AS_NOTICES, Notice, fault_of, notice
-from core.regular_files import empty_regular, open_regular
+from core.regular_files import empty_regular, open_regular, read_regular
 
 logger = logging.getLogger(__name__)
 
@@ -44,10 +46,20 @@ def worker_command(folder: Path) -> list[str]:
     return hearth(folder, "worker", "--join")
 
 
+def is_elsewhere(folder: Path) -> bool:
+    """Whether a folder only leads to the worker of another PC: it has a copy of that one's address, and nobody has
+    agreed to a worker of its own."""
+    try:
+        address = msgspec.json.decode(read_regular(folder / ADDRESS_FILE), type=Address)
+    except (OSError, *errors.UNREADABLE):
+        return False
+    return address.folder not in ("", str(folder)) and not (folder / consent.FILE).exists()
+
+
 def supervise(folder: Path) -> "Supervisor":
-    """The supervisor of a data folder's worker: it looks for one, or starts one, if the user has agreed to that."""
+    """The supervisor of a data folder's worker: it looks for one, or starts one, if the user has agreed."""
     supervisor = Supervisor(folder, WorkerClient(folder, version("hearth")))
-    if consent.read(folder) is not None:
+    if supervisor.elsewhere or consent.read(folder) is not None:
         supervisor.start()
     return supervisor
 
@@ -64,7 +76,9 @@ class Supervisor(QObject):
         super().__init__(parent)
         self.folder, self.client = folder, client
         self.process: subprocess.Popen[bytes] | None = None
-        self._supervision = Supervision()
+        self.elsewhere = is_elsewhere(folder)
+        """The worker is another PC's: it is neither started here nor ended."""
+        self._supervision = Supervision(self.elsewhere)
         self._quit_sent = False
         self._may_run = False
         """A worker that was not asked to end may be there, although the last dial failed: for want of time."""
@@ -98,6 +112,9 @@ class Supervisor(QObject):
         """Ask the worker to save and end; `ended` comes when it did, or after `LEAVE_S`."""
         if self._supervision.phase in (Phase.LEAVING, Phase.ENDED):
             return
+        if self.elsewhere:
+            self._end()
+            return
         if self.client.refused and self.client.pid is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.client.pid, signal.SIGTERM)  # of another version: it understands nothing else
@@ -125,7 +142,7 @@ class Supervisor(QObject):
         self._do(self._supervision.unreachable(time.monotonic(), reason, self.client.refused, ours))
 
     def _goodbye(self) -> None:
-        if self._supervision.phase is not Phase.RESTARTING:
+        if self._supervision.phase is not Phase.RESTARTING and not self.elsewhere:
             if self.process is not None and self.process.pid != self.client.pid:
                 self.process.terminate()  # it came too late for the folder, which it would find free now
             self._leaving(asked=True)

@@ -102,7 +102,7 @@ class ControlServer:
 
     def _address(self) -> bytes:
         port = self._server.sockets[0].getsockname()[1]
-        return msgspec.json.encode(wire.Address(PROTOCOL, port, self._token, os.getpid()))
+        return msgspec.json.encode(wire.Address(PROTOCOL, port, self._token, os.getpid(), str(self._folder)))
 
     def _write_address(self) -> None:
         _write_private(self._folder / ADDRESS_FILE, self._address())

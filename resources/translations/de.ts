@@ -36,6 +36,10 @@
       <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb wird das Fenster minimiert. Strg+Q beendet Hearth.</translation>
     </message>
     <message>
+      <source>Quit Hearth on the other PC and start it there again: from here it could not be started.</source>
+      <translation>Beende Hearth auf dem anderen PC und starte es dort neu: Von hier aus ließe es sich nicht starten.</translation>
+    </message>
+    <message>
       <source>Nothing runs and nothing is sent until you agree.</source>
       <translation>Nichts läuft und nichts wird gesendet, bevor du zustimmst.</translation>
     </message>
@@ -7362,6 +7366,10 @@
     <message>
       <source>worker.silent</source>
       <translation>Der Worker antwortet nicht. Wenn das so bleibt, beende ihn und starte Hearth neu.</translation>
+    </message>
+    <message>
+      <source>worker.silent_elsewhere</source>
+      <translation>Der Worker des anderen PCs antwortet nicht: Prüfe die Weiterleitung und kopiere seine worker.json neu. Neuer Versuch in {seconds:count} s.</translation>
     </message>
     <message>
       <source>worker.starting</source>

@@ -3553,6 +3553,10 @@
       <translation>The worker does not answer. If that lasts, end it and start Hearth again.</translation>
     </message>
     <message>
+      <source>worker.silent_elsewhere</source>
+      <translation>The worker of the other PC does not answer: check the forwarding, and copy its worker.json again. Trying again in {seconds:count} s.</translation>
+    </message>
+    <message>
       <source>worker.starting</source>
       <translation>The worker is starting.</translation>
     </message>
