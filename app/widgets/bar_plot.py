@@ -9,8 +9,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPainterPath, QPen
 from app.formats import short
 from app.language import tr
 from app.theme import theme
-from app.widgets.picking import beside
-from app.widgets.plot import Plot, ticks
+from app.widgets.plot import Plot, sentence_case, ticks
 
 WIDTH = 0.82
 """Of a bar, where 1 is the distance of two."""
@@ -141,7 +140,7 @@ class BarPlot(Plot):
     # drawing
 
     def _draw(self) -> None:
-        self.setAccessibleDescription(self.describe())
+        self._retell()
         sums = self.bars.sums()
         self._empty.setVisible(not any(sums))
         top = max(sums, default=0.0) or 1.0
@@ -237,19 +236,17 @@ class BarPlot(Plot):
 
     # choosing
 
-    def _bar_at(self, x: float) -> int | None:
+    def _nearest(self, x: float) -> int | None:
         at = round(x) if abs(x) < 1e6 else -1
         return at if 0 <= at < len(self.bars.labels) else None
 
-    def _words_at(self, x: float) -> str:
-        at = self._bar_at(x)
-        return "" if at is None else self.words(at)
+    def _count(self) -> int:
+        return len(self.bars.labels)
 
-    def _under(self, place: QPointF) -> int | None:
-        return self._bar_at(self._x_of(place.toPoint()))
-
-    def _start(self) -> int | None:
-        return len(self.bars.labels) - 1 if self.bars.labels else None
-
-    def _beside(self, at: int, key: Qt.Key) -> int | None:
-        return beside(at, key, len(self.bars.labels), len(self.bars.labels))
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        parts = self.bars.parts if len(self.bars.parts) > 1 else ()
+        rows = [
+            [sentence_case(name), self._write(whole), *(self._write(part.values[at]) for part in parts)]
+            for at, (name, whole) in enumerate(zip(self.bars.names, self.bars.sums(), strict=True))
+        ]
+        return [tr("When"), self._name, *(part.name for part in parts)], rows

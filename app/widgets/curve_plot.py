@@ -10,7 +10,7 @@ from app.language import tr
 from app.theme import theme
 from app.widgets.basics import Label
 from app.widgets.boxes import STRETCH, hbox
-from app.widgets.plot import Plot, ticks
+from app.widgets.plot import Plot, sentence_case, ticks
 
 MAX_POINTS = 600
 """A longer curve is thinned to about so many points; more cannot be told apart."""
@@ -27,7 +27,7 @@ def thin(points: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
 
 
 class CurvePlot(Plot):
-    """Values over steps: thin line, soft fill, a dot at the newest.
+    """Values over steps: thin line, soft fill, a dot at the newest. Arrow keys or the mouse choose a point.
 
     Args:
         name: accessible name.
@@ -66,6 +66,8 @@ class CurvePlot(Plot):
         kept = thin(points)
         if kept != self._points:
             self._points = kept
+            if self.at is not None:
+                self.at = min(self.at, len(kept) - 1) if kept else None
             self._draw()
 
     def set_stale(self, stale: bool) -> None:
@@ -120,12 +122,22 @@ class CurvePlot(Plot):
         pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
         painter.setPen(pen)
         painter.drawPolyline(QPolygonF(points))
+        if self.at is not None:
+            self._mark_point(painter, points[self.at])
+
+    def _mark_point(self, painter: QPainter, point: QPointF) -> None:
+        """The chosen one: a line down to the foot, and a ring."""
+        painter.setPen(QPen(theme().color("text2"), 1, Qt.PenStyle.DashLine))
+        painter.drawLine(QPointF(point.x(), self._area.top()), QPointF(point.x(), self._area.bottom()))
+        painter.setPen(QPen(theme().color("text"), LINE_WIDTH))
+        painter.setBrush(theme().color("surface"))
+        painter.drawEllipse(point, self._dot, self._dot)
 
     def _draw(self) -> None:
         shown = bool(self._points)
-        self.setAccessibleDescription(self.describe())
+        self._retell()
         self._last.setText(self._told_last(self._points[-1][0]) if shown else "")
-        self._first.setText(_sentence_case(self._moment(0)))
+        self._first.setText(sentence_case(self._moment(0)))
         self._first.setVisible(shown)
         self._empty.setVisible(not shown)
         last = self._points[-1][0] if shown else 1
@@ -135,13 +147,21 @@ class CurvePlot(Plot):
         self._show(QRectF(0, -0.07 * self._height, max(1, last), 1.16 * self._height), places)
         self._foot.setContentsMargins(self._axis, 0, 0, 0)
 
-    def _words_at(self, x: float) -> str:
-        """The evaluation nearest to a place, as text."""
-        if not self._points:
-            return ""
-        step, value = min(self._points, key=lambda point: abs(point[0] - x) if x < float("inf") else -point[0])
-        return f"{_sentence_case(self._moment(step))}: {self._write(value)}"
+    def words(self, at: int) -> str:
+        """A point in words."""
+        step, value = self._points[at]
+        return f"{sentence_case(self._moment(step))}: {self._write(value)}"
 
+    # choosing
 
-def _sentence_case(words: str) -> str:
-    return words[:1].upper() + words[1:]
+    def _nearest(self, x: float) -> int | None:
+        if x == float("inf"):
+            return self._start()
+        return min(range(len(self._points)), key=lambda at: abs(self._points[at][0] - x), default=None)
+
+    def _count(self) -> int:
+        return len(self._points)
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        rows = [[sentence_case(self._moment(step)), self._write(value)] for step, value in self._points]
+        return [tr("When"), self._name], rows

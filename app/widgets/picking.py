@@ -1,7 +1,7 @@
 """Charts of which one part at a time is chosen, by the mouse or by the arrow keys, and told in words."""
 
 from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QWidget
 
 from app.formats import tip
@@ -48,15 +48,19 @@ class Picking(QWidget):
     def _tell(self) -> None:
         words = "" if self.at is None else self.words(self.at)
         self.setToolTip(tip(words))
-        self.setAccessibleDescription(words or self.describe())
+        self.setAccessibleDescription(words or self._whole())
         self.picked.emit(words)
 
     def _retell(self) -> None:
         """The figures are other ones now."""
         if self.at is None:
-            self.setAccessibleDescription(self.describe())
+            self.setAccessibleDescription(self._whole())
         else:
             self._tell()
+
+    def _whole(self) -> str:
+        """What a screen reader tells while no part is chosen."""
+        return self.describe()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self._pick(self._under(event.position()))
@@ -82,6 +86,7 @@ class Picking(QWidget):
             super().keyPressEvent(event)
         else:
             self._pick(to)
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, self.words(to)))
 
 
 def beside(at: int, key: Qt.Key, columns: int, count: int) -> int | None:

@@ -3,18 +3,21 @@
 Painted here: pyqtgraph takes 50 MB, a third of what the whole app may, and a quarter of a second when it is loaded.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QHelpEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QGridLayout, QSizePolicy, QToolTip, QWidget
 
 from app.formats import tip
 from app.icons import smooth
+from app.language import tr
 from app.theme import theme
 from app.widgets.basics import Label
 from app.widgets.boxes import vbox
-from app.widgets.picking import Picking
+from app.widgets.menu import Menu
+from app.widgets.picking import Picking, beside
+from app.widgets.plot_table import PlotTable
 
 AXIS_GAP = 8
 """Between the axis' figures and the plot, pixels."""
@@ -28,6 +31,11 @@ def ticks(top: float) -> list[float]:
             if top / step <= 4.0:
                 return [step * i for i in range(int(top / step) + 1)]
     return [0.0]
+
+
+def sentence_case(words: str) -> str:
+    """With a capital letter."""
+    return words[:1].upper() + words[1:]
 
 
 class Plot(Picking):
@@ -68,7 +76,7 @@ class Plot(Picking):
     def set_empty(self, sentence: str) -> None:
         """The sentence while there is nothing to draw."""
         self._empty.setText(sentence)
-        self.setAccessibleDescription(self.describe())
+        self._retell()
 
     # what a kind of plot has to say
 
@@ -80,9 +88,48 @@ class Plot(Picking):
         """Draw what is to be shown."""
         raise NotImplementedError
 
-    def _words_at(self, x: float) -> str:
-        """What is at this place of the horizontal axis; "" for nothing."""
+    def _nearest(self, x: float) -> int | None:
+        """The part at this place of the horizontal axis, or next to it; None: there is nothing."""
         raise NotImplementedError
+
+    def _count(self) -> int:
+        """How many parts there are, numbered from the left."""
+        raise NotImplementedError
+
+    def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+        """The same as a table: heads of the columns, and a row for each part."""
+        raise NotImplementedError
+
+    # choosing
+
+    def _whole(self) -> str:
+        told = self.describe()
+        return f"{told} {tr('Arrow keys tell each value, Enter shows a table.')}" if self._count() else told
+
+    def _under(self, place: QPointF) -> int | None:
+        return self._nearest(self._x_of(place.toPoint()))
+
+    def _start(self) -> int | None:
+        return self._count() - 1 if self._count() else None
+
+    def _beside(self, at: int, key: Qt.Key) -> int | None:
+        return beside(at, key, self._count(), self._count())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.show_table()
+        else:
+            super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = Menu()
+        menu.addAction(tr("Show as a table")).triggered.connect(self.show_table)
+        menu.open_under(self)
+
+    def show_table(self) -> None:
+        """Open the figures as a table."""
+        if self._count():
+            PlotTable(self, self._name, *self.table()).open()
 
     # the canvas
 
@@ -128,7 +175,8 @@ class Plot(Picking):
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            QToolTip.showText(event.globalPos(), tip(self._words_at(self._x_of(event.pos()))), self)
+            at = self._nearest(self._x_of(event.pos()))
+            QToolTip.showText(event.globalPos(), "" if at is None else tip(self.words(at)), self)
             return True
         return super().event(event)
 

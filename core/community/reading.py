@@ -27,6 +27,8 @@ from core.contracts.notices import notice
 
 WIDTHS = (MINUTE, HOUR, DAY)
 """Of the rows, in seconds. Each amount is in one row of each width, as long as such rows are kept."""
+BY = {None: "''", "both": "run || ' ' || device"}
+"""What series are told apart by, in SQL, where it is no column."""
 SUMS = ", ".join(f"SUM({metric})" for metric in METRICS)
 
 
@@ -124,7 +126,7 @@ class Reader:
             if amount and 0 <= place < len(times) - 1:
                 values.setdefault(name, [0.0] * (len(times) - 1))[place] += amount
 
-        half, column = width // 2, by or "''"
+        half, column = width // 2, BY.get(by, by)
         query = (
             f"SELECT time, {column}, SUM({metric}) FROM amounts "
             "WHERE width = ? AND time >= ? AND time < ? GROUP BY 1, 2"
@@ -132,7 +134,7 @@ class Reader:
         for time, name, amount in self._connection.execute(query, (width, times[0] - half, times[-1] - half)):
             add(time + half, name, amount)
         for key, amounts in self._pending.items():
-            add(key.time + MINUTE // 2, getattr(key, by) if by else "", getattr(amounts, metric))
+            add(key.time + MINUTE // 2, _name(key, by), getattr(amounts, metric))
         return Series(resolution, times, values)
 
     def _finest(self, start: float) -> int:
@@ -193,6 +195,11 @@ def read_only(folder: Path) -> Reader:
         return Reader(schema.open_to_read(path), {})
     except (sqlite3.Error, schema.DamagedError) as error:
         raise DataFolderError(notice("ledger.unreadable", why=schema.why(error))) from error
+
+
+def _name(key: Key, by: str | None) -> str:
+    """Of the series that an amount belongs to."""
+    return {None: "", "run": key.run, "device": key.device}.get(by, f"{key.run} {key.device}")
 
 
 def _period(done: Done) -> Period:

@@ -108,7 +108,7 @@ class SeriesParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     start: Moment
     end: Moment
     resolution: Resolution = "day"
-    by: Literal["run", "device"] | None = None
+    by: Literal["run", "device", "both"] | None = None
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -119,7 +119,8 @@ class Series(msgspec.Struct, frozen=True):
     times: list[int]
     """Unix times: the begin of each stretch, and last the end of the last one."""
     values: dict[str, list[float]]
-    """One amount a stretch, by run or device ("": of all). Who did nothing in that time is not there."""
+    """One amount a stretch, by run or device ("": of all); by both, the run stands first and a space between them. Who
+    did nothing in that time is not there."""
 
 
 class ListParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -621,8 +621,8 @@
       <translation>Trainierte Beispiele</translation>
     </message>
     <message>
-      <source>Expert calls for others</source>
-      <translation>Expertenaufrufe für andere</translation>
+      <source>Calls for others</source>
+      <translation>Aufrufe für andere</translation>
     </message>
     <message>
       <source>Energy</source>
@@ -637,8 +637,8 @@
       <translation>gerechnet</translation>
     </message>
     <message>
-      <source>expert calls for others</source>
-      <translation>Expertenaufrufe für andere</translation>
+      <source>calls for others</source>
+      <translation>Aufrufe für andere</translation>
     </message>
     <message>
       <source>combined for others</source>
@@ -3289,6 +3289,10 @@
       <translation>{name}: insgesamt {all}; am meisten: {best}, {most}; zuletzt: {newest}, {last}.</translation>
     </message>
     <message>
+      <source>When</source>
+      <translation>Wann</translation>
+    </message>
+    <message>
       <source>{name}: {now} at {last}; {start} at {first}, the first one measured.</source>
       <translation>{name}: {now} bei {last}; {start} bei {first}, der ersten Messung.</translation>
     </message>
@@ -3345,6 +3349,14 @@
     <message>
       <source>{rate} per second</source>
       <translation>{rate} pro Sekunde</translation>
+    </message>
+    <message>
+      <source>Arrow keys tell each value, Enter shows a table.</source>
+      <translation>Die Pfeiltasten nennen jeden Wert, die Eingabetaste zeigt eine Tabelle.</translation>
+    </message>
+    <message>
+      <source>Show as a table</source>
+      <translation>Als Tabelle zeigen</translation>
     </message>
     <message>
       <source>Connecting to the worker</source>

@@ -304,7 +304,11 @@ def test_the_history_is_exported_as_a_table(
         contribution.save_csv(tmp_path / "history.csv")
     assert "history.csv" in told.args[0]
     rows = list(csv.DictReader(io.StringIO((tmp_path / "history.csv").read_text())))
-    assert {row["device"] for row in rows} >= {"cpu", "GPU-1", "network.expert"}
+    assert {row["device"] for row in rows} >= {"cpu", "GPU-1", "network.expert", "this PC"}
+    assert {row["run"] for row in rows} == set(read_only(summer).totals(time.time()).all.runs), "each row names its run"
+    of_cpu = read_only(summer).series(SeriesParams("calls", time.time() - 29 * DAY, time.time(), "day", "run"))
+    for run, values in of_cpu.values.items():
+        assert sum(float(row["calls"]) for row in rows if row["run"] == run) == sum(values)
     days = read_only(summer).series(SeriesParams("calls", time.time() - 29 * DAY, time.time(), "day"))
     assert sum(float(row["calls"]) for row in rows) == sum(days.values[""])
     for start, calls in zip(days.times, days.values[""], strict=False):
@@ -362,7 +366,7 @@ def test_the_share_card_tells_what_was_done_for_others_apart(
     ever = read_only(summer).totals(time.time()).all.amounts
     assert 0 < ever.peer_calls < ever.calls
     figures = {meaning: amount for amount, meaning in cards[0].figures}
-    assert figures["expert calls for others"] == KINDS["peer_calls"].short(ever.peer_calls)
+    assert figures["calls for others"] == KINDS["peer_calls"].short(ever.peer_calls)
     assert KINDS["calls"].short(ever.calls) not in figures.values()
     assert f"{KINDS['peer_calls'].short(ever.peer_calls)} ever" in texts(contribution.calls)
 

@@ -118,7 +118,7 @@ def test_every_resolution_has_the_sum_of_what_was_added(
     assert told.amounts.seconds == pytest.approx(whole.seconds)
     for resolution, length in (("day", DAY), ("hour", HOUR), ("minute", MINUTE)):
         for metric in ("samples", "seconds"):
-            for by in (None, "run", "device"):
+            for by in (None, "run", "device", "both"):
                 total, start = 0.0, NOON - DAY
                 while start < NOON + 401 * DAY:
                     asked = SeriesParams(metric, start, start + 2000 * length, resolution, by)  # type: ignore[arg-type]

@@ -24,7 +24,6 @@ from app.pages.contribution.history import (
     METRICS,
     RANGES,
     Answer,
-    By,
     Kind,
     bars,
     day_name,
@@ -99,7 +98,7 @@ class ContributionPage(LookingPage):
         )
         add(self.head, (self._told, 1), self.range, self.export)
         self.lent, self.trained = TotalCard(tr("Compute time"), "clock"), TotalCard(tr("Samples trained"), "model")
-        self.calls, self.energy = TotalCard(tr("Expert calls for others"), "experts"), TotalCard(tr("Energy"), "energy")
+        self.calls, self.energy = TotalCard(tr("Calls for others"), "experts"), TotalCard(tr("Energy"), "energy")
         self.credit = CreditCard()
         self.credit.hide()
         self._cards = (self.lent, self.trained, self.calls, self.energy, self.credit)
@@ -298,13 +297,14 @@ class ContributionPage(LookingPage):
         self._client.certificate(signed, written, lambda error: self._tell(told(error.notice)))
 
     def save_csv(self, path: Path) -> None:
-        """Write all metrics of the chosen range, told apart as the bars are; the worker is asked for them first."""
-        group, now, chosen = self.history.group.value(), time.time(), self.range.value()
-        by: By = "run" if group == "run" else "device"
-        whole = _Look(lambda this: self.saver.save(path, table(this.answers, by)), chosen, self.history.chosen_kind())
+        """Write all metrics of the chosen range, by run and device; the worker is asked for them first."""
+        now, chosen = time.time(), self.range.value()
+        whole = _Look(lambda this: self.saver.save(path, table(this.answers)), chosen, self.history.chosen_kind())
         for metric in METRICS:
             self._client.series(
-                question(metric, chosen, now, by), whole.expect(metric), lambda error: self._tell(told(error.notice))
+                question(metric, chosen, now, "both"),
+                whole.expect(metric),
+                lambda error: self._tell(told(error.notice)),
             )
 
     def card(self) -> QImage:
@@ -314,7 +314,7 @@ class ContributionPage(LookingPage):
         ever = totals.all.amounts
         figures = [
             ("seconds", tr("of computing")),
-            ("peer_calls", tr("expert calls for others")),
+            ("peer_calls", tr("calls for others")),
             ("reduced", tr("combined for others")),
             ("samples", tr("samples trained here")),
             ("tokens", tr("of text trained here")),

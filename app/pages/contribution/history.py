@@ -17,7 +17,7 @@ from core.contracts.ledger import Amounts, Metric, Series, SeriesParams, Session
 from core.contracts.words import electricity
 
 METRICS: tuple[Metric, ...] = Amounts.__struct_fields__  # type: ignore[assignment]
-By = Literal["run", "device"]
+By = Literal["run", "device", "both"]
 BY: tuple[By, ...] = ("device", "run")
 RANGES: dict[str, str] = {
     "day": mark("24 hours"),
@@ -36,6 +36,8 @@ PARTS = (0.85, 0.5, 0.25)
 REST = mark("All else")
 MEASURED = 0.99
 """Energy of which less was measured is an estimate."""
+NO_DEVICE = "this PC"
+"""In a table, the device of what belongs to none, as times given back to the user do."""
 GAP = 2
 """So many bars without anything ask why."""
 
@@ -104,7 +106,7 @@ KINDS: dict[str, Kind] = {
     "seconds": Kind(mark("Compute time"), (("seconds", "", ""),), _hours, TIME, MINUTE),
     "samples": Kind(mark("Samples trained"), (("samples", "", ""),), _count(mark("%Ln sample(s)")), PLAIN),
     "tokens": Kind(mark("Text trained"), (("tokens", "", ""),), data_size, SIZE),
-    "peer_calls": Kind(mark("Expert calls for others"), (("peer_calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
+    "peer_calls": Kind(mark("Calls for others"), (("peer_calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
     "calls": Kind(mark("Expert calls served"), (("calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
     "accepted": Kind(
         mark("Samples in the common trunk"), (("accepted", "", ""),), _count(mark("%Ln sample(s)")), PLAIN
@@ -330,22 +332,22 @@ def shares(answers: Sequence[Answer], by: By, names: Mapping[str, str]) -> list[
     return sorted(((word, amount) for word, amount in found.items() if amount > 0), key=lambda one: -one[1])
 
 
-def table(answers: Mapping[str, Series], by: str) -> str:
-    """All metrics of a range as comma-separated values, a row for each stretch of time and each of `by`.
+def table(answers: Mapping[str, Series]) -> str:
+    """All metrics of a range as comma-separated values, a row for each stretch of time, run and device.
 
     Args:
-        answers: the series of each metric, over the same time.
-        by: heading of the column that tells them apart, such as "device".
+        answers: the series of each metric by both, over the same time.
     """
     times = next(iter(answers.values())).times
-    keys = sorted({key for series in answers.values() for key in series.values}) or [""]
+    keys = sorted({key for series in answers.values() for key in series.values})
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(["start", "end", by, *answers])
+    writer.writerow(["start", "end", "run", "device", *answers])
     for at, (start, end) in enumerate(pairwise(times)):
         moments = [datetime.fromtimestamp(moment).astimezone().isoformat() for moment in (start, end)]
         for key in keys:
             amounts = [series.values[key][at] if key in series.values else 0 for series in answers.values()]
+            run, _, device = key.partition(" ")
             if any(amounts):
-                writer.writerow([*moments, key, *amounts])
+                writer.writerow([*moments, run, device or NO_DEVICE, *amounts])
     return text.getvalue()
