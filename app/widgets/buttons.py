@@ -176,7 +176,37 @@ class SplitButton(QWidget):
         self._make_menu().open_under(self)
 
 
-class Switch(QAbstractButton):
+class Toggle(QAbstractButton):
+    """A button that is on or off.
+
+    An assistive program sets that by an action of its own, of which Qt tells no click: it would seem to work, and
+    nothing would follow. Here it is a click like one by the mouse.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_told = False
+        """By a click, or as this program sets it."""
+        self.setCheckable(True)
+        self.toggled.connect(self._changed)
+
+    def setChecked(self, on: bool) -> None:
+        self._is_told = True
+        super().setChecked(on)
+        self._is_told = False
+
+    def nextCheckState(self) -> None:
+        self._is_told = True
+        super().nextCheckState()
+        self._is_told = False
+
+    def _changed(self, on: bool) -> None:
+        gives_way = self.autoExclusive() and not on
+        if not self._is_told and not gives_way:
+            self.clicked[bool].emit(on)
+
+
+class Switch(Toggle):
     """An on-off control; `toggled(bool)` tells the new state.
 
     Args:
@@ -185,7 +215,6 @@ class Switch(QAbstractButton):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.setCheckable(True)
         self.setAccessibleName(name)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -262,12 +291,11 @@ class Segmented(QWidget):
         )
 
 
-class _Segment(QAbstractButton):
+class _Segment(Toggle):
     def __init__(self, text: str, name: str) -> None:
         super().__init__()
         self.setText(text)
         self.setAccessibleName(name)
-        self.setCheckable(True)
         self.setAutoExclusive(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setFont(theme().font("strong"))

@@ -13,6 +13,7 @@ from app.theme import STATE_TONE, theme
 from app.tray.tray_icons import paint_app_icon
 from app.widgets.basics import Divider
 from app.widgets.boxes import add, hbox, vbox
+from app.widgets.buttons import Toggle
 from core.contracts.status import State
 
 WIDTH, RAIL_WIDTH = 212, 64
@@ -51,7 +52,7 @@ class _Mark(QWidget):
             painter.drawText(placed(self, rect), int(Qt.AlignmentFlag.AlignVCenter), "Hearth")
 
 
-class PageButton(QAbstractButton):
+class PageButton(Toggle):
     """One page's row; in the rail only its icon, with the word as tooltip."""
 
     def __init__(self, title: str, icon: str) -> None:
@@ -60,7 +61,6 @@ class PageButton(QAbstractButton):
         self._count = ""
         self.setText(title)
         self.setAccessibleName(title)
-        self.setCheckable(True)
         self.setAutoExclusive(True)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)

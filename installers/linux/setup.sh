@@ -63,6 +63,7 @@ missing() {
     done < <(libraries)
     dpkg-query -W -f '${Status}' fonts-inter 2>/dev/null | grep -q 'ok installed' || echo fonts-inter
     if [ "$1" = test ]; then
+        [ -e /usr/libexec/at-spi-bus-launcher ] || [ -e /usr/lib/at-spi2-core/at-spi-bus-launcher ] || echo at-spi2-core
         while read -r program package; do
             PATH=$PATH:/sbin:/usr/sbin command -v "$program" >/dev/null || echo "$package"
         done <<'LIST'
