@@ -203,7 +203,7 @@ class Toggle(QAbstractButton):
     def _changed(self, on: bool) -> None:
         gives_way = self.autoExclusive() and not on
         if not self._is_told and not gives_way:
-            self.clicked[bool].emit(on)
+            self.clicked.emit(on)
 
 
 class Switch(Toggle):
