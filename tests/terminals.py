@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -17,6 +18,12 @@ from tests.workers import PATIENCE_S, ROOT
 
 ALTERNATE, NORMAL = "\x1b[?1049h", "\x1b[?1049l"
 """What leads to a screen that leaves what was there before as it was, and back."""
+
+
+def _as_a_terminal_starts_it() -> None:
+    """Tests that run in the background may ignore Ctrl+C, and what they start would do likewise."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Terminal:
@@ -42,7 +49,7 @@ class Terminal:
             stderr=self._its,
             start_new_session=True,
             env={**os.environ, "TERM": "xterm"},
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=_as_a_terminal_starts_it,
         )
 
     def modes(self) -> list[Any]:
