@@ -203,7 +203,7 @@ class Toggle(QAbstractButton):
     def _changed(self, on: bool) -> None:
         gives_way = self.autoExclusive() and not on
         if not self._is_told and not gives_way:
-            self.clicked.emit(on)
+            self.clicked[bool].emit(on)  # type: ignore[index]  # the other one takes nothing
 
 
 class Switch(Toggle):

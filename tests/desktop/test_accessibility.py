@@ -67,7 +67,10 @@ def test_each_page_has_its_title_and_a_name_for_all_that_one_can_use(reader: Rea
         assert [node for node in tree if node.has(FOCUSABLE) and not node.name] == [], title
         assert [node for node in tree if node.role in CONTROLS and not node.name] == [], title
         assert title != "Home" or {"Resume", "Why am I not running?"} <= {*names(tree, "push button")}
-        assert title != "Settings" or {"check box", "combo box", "spin box"} <= {node.role for node in tree}
+        if title == "Settings":
+            assert {"check box", "combo box", "spin box", "table"} <= {node.role for node in tree}
+            assert {"Monday, 0:00 to 1:00: on", "Sunday, 23:00 to 24:00: on"} <= {*names(tree)}
+            assert {"Schedule", "Consent and quitting"} <= {*names(tree, "check box")}, "the index"
 
 
 def test_what_an_assistive_program_sets_is_done(qtbot: QtBot) -> None:

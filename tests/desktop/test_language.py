@@ -51,7 +51,7 @@ def test_another_language_is_spoken_from_the_next_start_on(qtbot: QtBot, start: 
     assert "Sprache" in texts(desktop.settings_page) and locale().language() == QLocale.Language.German
     toy.tell("status", status)
     qtbot.waitUntil(lambda: "Dieser PC trainiert 3 Experten." in texts(desktop.window))
-    tip = "Hearth: Hilft mit\nDieser PC trainiert 3 Experten.\n0 s heute"
+    tip = "Hearth: Hilft mit\nDieser PC trainiert 3 Experten.\nheute 0 s, für andere 0 Aufrufe"
     qtbot.waitUntil(lambda: desktop.tray.icon.toolTip() == tip)
     assert [action.text() for action in desktop.tray.menu.actions() if action.text()][-1] == "Beenden"
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QPaintEvent, QShortcut
-from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QLineEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QBoxLayout, QLineEdit, QSizePolicy, QWidget
 
 from app import theme as look
 from app.colors import mix
@@ -13,13 +13,13 @@ from app.language import tr
 from app.theme import theme
 from app.widgets.basics import ElidedLabel
 from app.widgets.boxes import STRETCH, add, hbox, vbox
-from app.widgets.buttons import Button
+from app.widgets.buttons import Button, Toggle
 from app.widgets.inputs import Choice
 
 WIDTH, ENTRY, LEAST_ENTRY, INDENT = 176, 28, 20, 12
 
 
-class Entry(QAbstractButton):
+class Entry(Toggle):
     """A section of the index; arrow keys move between them, Enter goes into the section."""
 
     entered = Signal()
@@ -30,7 +30,6 @@ class Entry(QAbstractButton):
         super().__init__()
         self.setText(title)
         self.setAccessibleName(title)
-        self.setCheckable(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
 
