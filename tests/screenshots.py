@@ -65,6 +65,10 @@ def places(desktop: Desktop) -> Iterator[str]:
             settle(desktop)
             draw(page)
         yield page.name
+    window.open_page("settings")
+    for section in ("Schedule", "Consent"):
+        desktop.settings_page.open_section(section)
+        yield f"settings-{section.lower()}"
     window.open_page("home")
     window.why.open_panel()
     yield "why"
