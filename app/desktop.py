@@ -210,7 +210,6 @@ class Desktop(QObject):
         actions.start_now.connect(lambda: client.start_now(self._refused))
         actions.lift.connect(lambda rule: client.lift(rule, self._refused))
         actions.end_lift.connect(lambda rule: client.end_lift(rule, self._refused))
-        actions.show_setting.connect(self._show_setting)
         actions.show_run.connect(client.show_run)
         actions.retry.connect(self.supervisor.retry)
         actions.quit.connect(self._quit)
@@ -373,11 +372,6 @@ class Desktop(QObject):
         manager.setRestartHint(QSessionManager.RestartHint.RestartNever)
         self.supervisor.leave()
         self.window.may_close = True
-
-    def _show_setting(self, name: str) -> None:
-        with self.window.ring.keeping():
-            self.window.open_page("settings")
-            self.settings_page.show_setting(name)
 
     def _restart_worker(self) -> None:
         if self.supervisor.elsewhere:

@@ -1,6 +1,5 @@
 """The focus ring: two pixels outside of the control, for keyboard focus only."""
 
-import contextlib
 import itertools
 from collections.abc import Iterator
 
@@ -81,13 +80,6 @@ class FocusRing(QWidget):
     def target(self) -> QWidget | None:
         """The control with the ring."""
         return self._target
-
-    @contextlib.contextmanager
-    def keeping(self) -> Iterator[None]:
-        """Within it a focus that is moved has a ring if the one before had."""
-        before, self.by_keyboard = self.by_keyboard, self.by_keyboard or self.isVisible()
-        yield
-        self.by_keyboard = before
 
     def _focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
         if not isValid(self) or new is None or new is self._target or not self._window.isAncestorOf(new):

@@ -38,8 +38,10 @@ class Sheet(QWidget):
         self.lie_over()
         self.show()
         self.raise_()
-        with self._ring.keeping():
-            first.setFocus(Qt.FocusReason.PopupFocusReason)
+        by_keyboard = self._ring.by_keyboard or self._ring.isVisible()
+        self._ring.by_keyboard, kept = by_keyboard, self._ring.by_keyboard
+        first.setFocus(Qt.FocusReason.PopupFocusReason)
+        self._ring.by_keyboard = kept
 
     def close_sheet(self) -> None:
         """Hide it; the focus goes back to where it was."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 import shiboken6
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QSystemTrayIcon
 from pytestqt.qtbot import QtBot
 
@@ -20,8 +22,8 @@ from app.window.view_settings import VIEW_FILE
 from app.worker.supervision import Phase, Report
 from app.worker.supervisor import supervise
 from core.contracts import control as wire
-from core.contracts.notices import plain
-from core.contracts.status import CurvePoint
+from core.contracts.notices import notice, plain
+from core.contracts.status import CurvePoint, RuleStatus
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.workers import agreed
 
@@ -111,11 +113,18 @@ def test_a_rule_is_lifted_and_leads_to_its_setting(qtbot: QtBot, start: Start, t
     qtbot.waitUntil(lambda: "end_lift" in toy.methods())
     asked = dict(toy.asked)
     assert (asked["lift"], asked["end_lift"]) == ({"rule": "battery", "seconds": 3600.0}, {"rule": "choice"})
-    desktop.window.why.open_panel()
-    desktop.actions.show_setting.emit("on_battery")
+    qtbot.waitUntil(desktop.window.isActiveWindow)
+    rule = RuleStatus("battery", notice("battery.on"), notice("battery.wants"), ("cpu",))
+    desktop.window.update_status(make_status(why=[rule]))
+    QTest.keyClick(desktop.window, Qt.Key.Key_F1)
+    setting = desktop.window.why.rows[0].setting
+    while desktop.window.focusWidget() is not setting:
+        QTest.keyClick(desktop.window.focusWidget(), Qt.Key.Key_Tab)
+    QTest.keyClick(setting, Qt.Key.Key_Space)
     page = desktop.settings_page
     assert desktop.window.current_page() is page and not desktop.window.why.isVisible()
-    assert page.rows["on_battery"].isAncestorOf(desktop.window.focusWidget())
+    here = desktop.window.focusWidget()
+    assert page.rows["on_battery"].isAncestorOf(here) and desktop.window.ring.target is here
     page.side.back.click()
     assert desktop.window.why.isVisible()
 

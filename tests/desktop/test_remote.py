@@ -13,6 +13,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.desktop import Desktop
+from app.pages.settings.settings_page import CONSENT, IDENTITY
 from app.system.single_instance import Instance
 from app.worker.supervision import Phase
 from app.worker.supervisor import is_elsewhere, supervise
@@ -103,6 +104,8 @@ def test_the_app_shows_it_and_leaves_it_as_it_is(
     qtbot.waitUntil(lambda: desktop.client.is_connected)
     assert desktop.first_run is None and consent.read(desktop.folder) is None, "it was given there"
     assert desktop.window.windowTitle() == "Hearth: attic"
+    page = desktop.settings_page
+    assert not {IDENTITY, CONSENT} & {*page.sections} and page.consent.isHidden(), "they are the other PC's"
     qtbot.waitUntil(lambda: desktop.tray.icon.toolTip().startswith("attic: Paused"))
     assert not desktop.settings_page.words.isEnabled(), "this folder has no key"
     way.close()

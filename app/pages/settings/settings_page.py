@@ -23,6 +23,7 @@ from app.widgets.buttons import Button
 from app.window.focus_ring import order_focus, stops
 from app.window.page import Page
 from app.worker.client import WorkerClient
+from app.worker.supervisor import is_elsewhere
 from core import consent
 from core.contracts import manifest as manifests
 from core.contracts.errors import HearthError, ManifestError
@@ -55,6 +56,7 @@ class SettingsPage(Page):
         applies = tr("Changes apply at once, or after a restart where a setting says so.")
         super().__init__("settings", tr("Settings"), "settings", applies)
         self._client, self._actions = client, actions
+        actions.show_setting.connect(self.show_setting)
         self._in_force: dict[str, Any] | None = None
         """What the worker had when the connection came up."""
         self._joined: frozenset[str] = frozenset()
@@ -76,6 +78,9 @@ class SettingsPage(Page):
         self.sections: dict[str, Group | Section] = {**self.groups}
         advanced = self.sections.pop(ADVANCED)
         self.sections |= {IDENTITY: self.identity, ADVANCED: advanced, CONSENT: self.consent}
+        if is_elsewhere(client.folder):  # key and consent are the other PC's
+            for name in (IDENTITY, CONSENT):
+                self.sections.pop(name).hide()
         self.side.list_sections([(name, card.title.text()) for name, card in self.sections.items()])
         order_focus(self)
         self._unseen: list[Group | Section] = []
@@ -210,6 +215,7 @@ class SettingsPage(Page):
 
     def show_setting(self, name: str) -> None:
         """Show a setting, marked, to who comes from a rule that goes by it; the way back is offered."""
+        self._actions.open_page.emit(self.name)
         self.search.clear()
         self._show_more()
         row = self.rows[name]
