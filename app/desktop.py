@@ -65,6 +65,7 @@ ASKING = mark("Nothing runs until you have agreed to it.")
 LEAVING = mark("Hearth is quitting; the worker saves its work.")
 LEAVING_ENDS = mark("Ends by itself, in 10 s at the latest.")
 IN_TRAY = mark("Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.")
+NOT_FROM_HERE = mark("Quit Hearth on the other PC and start it there again: from here it could not be started.")
 NO_TRAY = mark("This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.")
 
 
@@ -171,9 +172,9 @@ class Desktop(QObject):
 
     def _name_the_other_pc(self) -> None:
         """The folder is called as its user calls that PC. What belongs to a folder of one's own does nothing in it."""
+        page, self.tray.name = self.settings_page, self.folder.name
         self.window.setWindowTitle(f"Hearth: {self.folder.name}")
-        self.tray.name = self.folder.name
-        for row in (self.settings_page.login, self.settings_page.links, self.settings_page.words):
+        for row in (page.login, page.links, page.words, page.consent.withdraw):
             row.setEnabled(False)
 
     def _end_first_run(self) -> None:
@@ -375,9 +376,7 @@ class Desktop(QObject):
 
     def _restart_worker(self) -> None:
         if self.supervisor.elsewhere:
-            self.window.tell(
-                tr("Quit Hearth on the other PC and start it there again: from here it could not be started.")
-            )
+            self.window.tell(tr(NOT_FROM_HERE))
         else:
             self.supervisor.restart()
 

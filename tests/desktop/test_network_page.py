@@ -17,6 +17,7 @@ from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.network_status import PEERS_PAGE, Finding, Met, NetworkStatus, PeerStatus
 from core.contracts.notices import notice, plain
+from core.contracts.peer_names import called
 from tests.desktop.conftest import ToyWorker
 from tests.desktop.test_widgets import misfits
 
@@ -78,9 +79,13 @@ def test_all_peers_are_fetched_page_by_page(qtbot: QtBot, toy: ToyWorker, page: 
     model = page.peers.model
     qtbot.waitUntil(lambda: model.rowCount() == 2500)
     assert [params["first"] for method, params in toy.asked if method == "network"][:3] == [0, 1000, 2000]
-    row = [model.index(1, column).data() for column in range(model.columnCount())]
-    assert row == ["000000000000", "Reachable", "Direct", "6.0 ms", "1.0 kB", "10 B", "none"]
-    assert model.index(1, 3).data(Qt.ItemDataRole.AccessibleTextRole) == "Round trip: 6.0 ms"
+    second = model.find(f"{1:064x}")
+    assert second is not None and [*map(called, sorted((peer.peer for peer in model.shown), key=called))] == [
+        model.index(at, 0).data() for at in range(2500)
+    ], "in the order of their names"
+    row = [model.index(second, column).data() for column in range(model.columnCount())]
+    assert row == [called(f"{1:064x}"), "Reachable", "Direct", "6.0 ms", "1.0 kB", "10 B", "none"]
+    assert model.index(second, 3).data(Qt.ItemDataRole.AccessibleTextRole) == "Round trip: 6.0 ms"
     qtbot.waitUntil(lambda: misfits(page) == [])
 
 

@@ -77,8 +77,8 @@ def test_who_takes_part_and_how_near_the_next_step_is(qtbot: QtBot, toy: ToyWork
     assert card._reduced.accessibleName() == "Combined for others: 12.6 MB"
     assert not card.waits.isVisible()
     assert card.picture.accessibleDescription() == (
-        "Took part in the last agreement: This PC (384 samples), cdcdcdcd (640 samples), efefefef (not counted). "
-        "Combined by: This PC (25.0% of it), cdcdcdcd (75.0% of it)."
+        "Took part in the last agreement: This PC (384 samples), Jako Zofi cdcdcdcd (640 samples), "
+        "Mulu Zuja efefefef (not counted). Combined by: This PC (25.0% of it), Jako Zofi cdcdcdcd (75.0% of it)."
     )
     qtbot.waitUntil(lambda: misfits(page) == [])
     page.set_connected(False, "Worker stopped.")

@@ -11,6 +11,7 @@ from app.widgets.basics import Card, Figure, Figures, Label, set_tone
 from app.widgets.boxes import STRETCH, add
 from app.widgets.table import Column, Table, TableModel
 from core.contracts.network_status import PeerStatus
+from core.contracts.peer_names import called
 
 ASKING = mark("Shown as soon as the worker has told its peers.")
 NO_PEERS = mark("No peer is connected yet.")
@@ -33,12 +34,16 @@ def _route(peer: PeerStatus) -> str:
     return tr(PATHS.get(peer.path, peer.path)) if peer.path else tr("Unknown")
 
 
+def _name(peer: PeerStatus) -> str:
+    return called(peer.peer, peer.name)
+
+
 COLUMNS = (
-    Column[PeerStatus](mark("Peer"), lambda p: p.peer[:12], lambda p: p.peer, mono=True, tip=lambda p: p.peer),
+    Column[PeerStatus](mark("Peer"), _name, _name, tip=lambda p: p.peer),
     Column[PeerStatus](
         mark("Reachable"), lambda p: tr(REACHES.get(p.reach, p.reach)), lambda p: p.reach, tip=lambda p: p.address
     ),
-    Column[PeerStatus](mark("Path"), _route, lambda p: p.path),
+    Column[PeerStatus](mark("Path"), _route, lambda p: p.path, tip=_route),
     Column[PeerStatus](mark("Round trip"), lambda p: milliseconds(p.rtt_ms), lambda p: p.rtt_ms, True),
     Column[PeerStatus](mark("In"), lambda p: data_size(p.bytes_in), lambda p: p.bytes_in, True),
     Column[PeerStatus](mark("Out"), lambda p: data_size(p.bytes_out), lambda p: p.bytes_out, True),
@@ -50,7 +55,7 @@ COLUMNS = (
         tip=lambda p: tr("At 10 a peer is banned for a time."),
     ),
 )
-WIDTHS = (128, 116, 150, 88, 80, 80, 66)
+WIDTHS = (150, 110, 134, 88, 80, 80, 66)
 
 
 class PeersCard(Card):
@@ -59,7 +64,7 @@ class PeersCard(Card):
     def __init__(self) -> None:
         super().__init__(tr("Connected peers"))
         self.model = TableModel[PeerStatus](
-            COLUMNS, lambda p: p.peer, lambda p: f"{p.peer} {p.reach} {p.path} {p.address}".casefold()
+            COLUMNS, lambda p: p.peer, lambda p: f"{_name(p)} {p.peer} {p.reach} {p.path} {p.address}".casefold()
         )
         self.table = Table(self.model, tr("Connected peers"))
         self.table.set_widths(WIDTHS)

@@ -10,6 +10,7 @@ from app.widgets.basics import Bar, Card, Figure, Label, set_tone
 from app.widgets.boxes import add, grid_box, hbox
 from app.widgets.flow_picture import MOST, FlowPicture, Node
 from core.contracts.notices import notice
+from core.contracts.peer_names import SHOWN, two_words
 from core.contracts.trunk_status import GiverStatus, TrunkStatus
 
 WAYS = {"diloco": "DiLoCo", "dedloc": "DeDLOC", "vc_asgd": "VC-ASGD"}
@@ -101,7 +102,7 @@ class TrunkCard(Card):
 
 
 def _name(peer: str, status: TrunkStatus) -> str:
-    return tr("This PC") if peer == status.me else peer[:8]
+    return tr("This PC") if peer == status.me else f"{two_words(peer)} {peer[:SHOWN]}"
 
 
 def _given(giver: GiverStatus) -> str:
