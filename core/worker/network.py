@@ -366,7 +366,7 @@ class Network:
         if peer == self.identity.peer:
             raise NetworkError(notice("peer.itself"))
         if not named.addresses and peer not in self.node.pool.links:
-            raise NetworkError(notice("peer.no_address", peer=peer.hex()[:8]))
+            raise NetworkError(notice("peer.no_address", peer=peer.hex()))
         self.node.learn(named)
         await self.node.pool.link(peer)
         self._know([named])

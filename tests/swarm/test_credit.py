@@ -22,6 +22,7 @@ from core.contracts.credit import (
 from core.contracts.errors import RemoteFault
 from core.contracts.export import Collected
 from core.contracts.net import of_run
+from core.contracts.peer_names import called
 from core.identity import PeerId
 from core.net.addresses import parse_address
 from tests.worked_peers import worked_peer
@@ -59,6 +60,8 @@ async def test_host_and_trainer_tell_the_same_and_a_board_believes_what_it_trust
             assert [(one.name, one.verified > 0) for one in credited.named] == [
                 ("Ann | <b>", True)
             ] and not credited.others
+            told = hearth(trainer.folder, "peers").stdout
+            assert called(address.partition("@")[0], "Ann | <b>") in told, "as the host has signed"
             trainer.process.kill()
             trainer.process.wait()
         kept = exchanged(host, given=True)
