@@ -32,12 +32,12 @@
       <translation>Hearth läuft im Infobereich weiter. Sein Symbol öffnet das Fenster wieder; „Beenden“ beendet es.</translation>
     </message>
     <message>
-      <source>This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.</source>
-      <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb wird das Fenster minimiert. Strg+Q beendet Hearth.</translation>
-    </message>
-    <message>
       <source>Quit Hearth on the other PC and start it there again: from here it could not be started.</source>
       <translation>Beende Hearth auf dem anderen PC und starte es dort neu: Von hier aus ließe es sich nicht starten.</translation>
+    </message>
+    <message>
+      <source>This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.</source>
+      <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb wird das Fenster minimiert. Strg+Q beendet Hearth.</translation>
     </message>
     <message>
       <source>Nothing runs and nothing is sent until you agree.</source>
@@ -1234,10 +1234,6 @@
     <message>
       <source>shared since midnight</source>
       <translation>seit Mitternacht geteilt</translation>
-    </message>
-    <message>
-      <source>Calls for others</source>
-      <translation>Aufrufe für andere</translation>
     </message>
     <message>
       <source>Energy, about</source>

@@ -60,8 +60,8 @@ async def test_host_and_trainer_tell_the_same_and_a_board_believes_what_it_trust
             assert [(one.name, one.verified > 0) for one in credited.named] == [
                 ("Ann | <b>", True)
             ] and not credited.others
-            told = hearth(trainer.folder, "peers").stdout
-            assert called(address.partition("@")[0], "Ann | <b>") in told, "as the host has signed"
+            listed = hearth(trainer.folder, "peers").stdout
+            assert called(address.partition("@")[0], "Ann | <b>") in listed, "as the host has signed"
             trainer.process.kill()
             trainer.process.wait()
         kept = exchanged(host, given=True)
