@@ -193,7 +193,7 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     new.add_argument("--name", help="its name (that of the folder)")
     new.add_argument("--title", help="its title (made of the name)")
     new.add_argument("--column", metavar="NAME", help="where .jsonl and .parquet files have their texts (text)")
-    new.add_argument("--licence", help="that of the data (not said)")
+    new.add_argument("--licence", help="that of the data, and of the model unless you are asked (not said)")
     new.add_argument("--volunteers", metavar="N", help="PCs for which it is proposed (4)")
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+import sys
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,9 @@ from core.store import granting
 from core.store.access_files import REVOKED_FILE, write
 from core.store.data_folder import MANIFEST_FILE, RUNS, data_folder
 
+STILL_OPEN = (
+    'The run is still open to everybody; the token is needed once you publish a revision of it with access = "tokens".'
+)
 PEER = re.compile(r"[0-9a-f]{64}")
 
 
@@ -54,6 +58,8 @@ def _grant(options: argparse.Namespace) -> None:
         raise SettingsError("A name has 1 to 64 characters, all of them in one line.") from None
     peers = parse_link(link_to(book.manifest, _peers(options, book.manifest))).peers  # else nobody is given a token
     print(link_to(book.manifest, peers, granting.grant(book, peer, name, options.days)))
+    if book.manifest.access != "tokens":
+        print(STILL_OPEN, file=sys.stderr)
 
 
 def _revoke(options: argparse.Namespace) -> None:

@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from core.commands.proposal import Proposal
-from core.contracts.manifest import ShardList
+from core.contracts.manifest import Licence, ShardList
 from core.contracts.model import PICTURE_BYTES, Pictures
 from core.contracts.trunk import Diloco, Local, VcAsgd
 
+UNKNOWN = "unknown"
+"""A licence that nobody has named."""
 NOTES = {
     "kind": "kind of model",
     "layers": "layers of experts",
@@ -63,13 +65,13 @@ class Cut(NamedTuple):
     pictures: Pictures | None = None
 
 
-def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -> str:
+def written(name: str, title: str, licence: Licence, cut: Cut, proposal: Proposal) -> str:
     """The manifest.
 
     Args:
         name: of the run.
         title: as people read it.
-        licence: of the data, and so of what is trained on them; "": it is not said, and stands there as unknown.
+        licence: of the data, and of what is trained on them.
         cut: the data.
         proposal: model and rules.
     """
@@ -101,11 +103,10 @@ def written(name: str, title: str, licence: str, cut: Cut, proposal: Proposal) -
         lines += ["[pictures]", *_table(cut.pictures, OF_PICTURES), ""]
     lines += ["[model]", *_table(proposal.model)]
     lines += ["", "[training]", *_table(proposal.training)]
-    known = licence or "unknown"
     lines.append("")
-    if not licence:
+    if UNKNOWN in (licence.data, licence.model):
         lines.append("# Volunteers read this before they join: name the licences, such as CC-BY-4.0, before you sign.")
-    lines += ["[licence]", _line("data", known, ""), _line("model", known, "that which is trained")]
+    lines += ["[licence]", _line("data", licence.data, ""), _line("model", licence.model, "that which is trained")]
     lines += ["", f"# {TRUNKS[type(proposal.trunk)]}", "[trunk]"]
     lines += [_line("strategy", str(proposal.trunk.__struct_config__.tag), ""), *_table(proposal.trunk)]
     return "\n".join(lines) + "\n"

@@ -78,7 +78,8 @@ def described(run: RunDetails, everything: bool = False) -> Iterator[str]:
         everything: with what matters to no newcomer.
     """
     manifest = run.manifest
-    yield f"{manifest.title} ({run.id}), revision {manifest.revision}"
+    following = "" if run.next_revision is None else f" now, revision {run.next_revision} next"
+    yield f"{manifest.title} ({run.id}), revision {manifest.revision}{following}"
     yield _signature(manifest)
     if run.namesake:
         yield f"Careful: this PC has joined another run of this title, {run.namesake}. This is not that one."

@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 
 from core.commands import picture_files, proposal
-from core.commands.manifest_text import Cut, written
+from core.commands.manifest_text import UNKNOWN, Cut, written
 from core.commands.proposal import Proposal
 from core.contracts import data as lists
 from core.contracts import manifest as manifests
 from core.contracts.errors import DataError, DataFolderError, ManifestError, SettingsError
-from core.contracts.manifest import Manifest, Shard, ShardList
+from core.contracts.manifest import Licence, Manifest, Shard, ShardList
 from core.contracts.model import Name
 from core.contracts.notices import notice
 from core.contracts.words import counted, size, traffic
@@ -46,12 +46,15 @@ def new(options: argparse.Namespace) -> None:
         raise SettingsError("Which folder? For example: hearth run new my-texts")
     place = Path(options.run)
     asks = sys.stdin.isatty() and not options.yes
+    if not asks and not options.yes:
+        print("Nobody can be asked here: what no option says is chosen as with --yes.", file=sys.stderr)
     name = _asked("Name of the run", options.name or _name_of(place), _named, asks)
     out = Path(options.out or f"{name}.toml")
     if out.exists():
         raise ManifestError(notice("manifest.exists", path=str(out)))
     title = _asked("Title", options.title or name.replace("-", " ").capitalize(), _titled, asks)
-    licence = _asked("Licence of the data, such as CC BY 4.0", options.licence or "", _licence, asks)
+    data = _asked("Licence of the data, such as CC-BY-4.0", options.licence or "", _licence, asks)
+    licence = Licence(data or UNKNOWN, _asked("Licence of the trained model", data, _licence, asks) or UNKNOWN)
     volunteers = int(_asked("Volunteers", str(options.volunteers or proposal.VOLUNTEERS), _number, asks))
     cut = _cut(place, data_folder(options.data_dir) / OWN, options.template, options.column)
     if cut.pictures:
@@ -66,14 +69,34 @@ def new(options: argparse.Namespace) -> None:
         raise DataFolderError(notice("data.not_written", path=str(out), why=str(error.strerror))) from error
     print(cut.about)
     _show(manifest, proposed, cut, volunteers)
-    if not licence:
+    if UNKNOWN in (licence.data, licence.model):
         print(f"The licences of data and model are not known: name both in {out}, under [licence], before you sign.")
     print(f"Wrote {out}, and {counted(cut.shards, 'shard')} into {data_folder(options.data_dir) / OWN}.")
-    signed, where = out.with_suffix(".signed.json"), f" --data-dir {options.data_dir}" if options.data_dir else ""
-    print("Sign it and train it; then, in another terminal, publish it, which prints the link for volunteers:")
-    print(f"    hearth run sign {out}{where}")
-    print(f"    hearth worker --run {signed} --listen 0.0.0.0:4401{where}")
-    print(f"    hearth run publish {signed}{where}")
+    print(_steps(out, f" --data-dir {options.data_dir}" if options.data_dir else ""))
+
+
+def _steps(out: Path, where: str) -> str:
+    """What comes next, as the help page *Organisers* has it.
+
+    Args:
+        out: the manifest.
+        where: the option that names the data folder, if it is not the usual one.
+    """
+    signed = out.with_suffix(".signed.json")
+    return f"""What comes next (the help page Organisers says more of each step):
+ 1. On a server that others can reach, if you have one; the second command prints its ADDRESS:
+        hearth backbone --listen 0.0.0.0:4401 --broker mqtt://SERVER:1883
+        hearth address
+ 2. In {out}: title, description, licences; bootstrap = ["ADDRESS"], brokers = ["mqtt://SERVER:1883"].
+ 3. Check and sign it, and start your worker; in another terminal let it train although you use this PC:
+        hearth run check {out}
+        hearth run sign {out}{where}
+        hearth worker --run {signed} --listen 0.0.0.0:4401{where}
+        hearth start{where}
+ 4. Print the link; by it the server takes part as well. Then the same again, and volunteers can join by the link:
+        hearth run publish {signed}{where}
+        hearth run join LINK --yes              (on the server)
+        hearth run publish {signed}{where}"""
 
 
 def _cut(place: Path, own: Path, template: str | None, column: str | None) -> Cut:
@@ -163,10 +186,10 @@ def _show(manifest: Manifest, proposed: Proposal, cut: Cut, volunteers: int) -> 
     else:
         slower = "the line" if costs.by_line else "the processor"
         print(
-            f"Each needs about {size(costs.memory_bytes)} of memory. In a pass over the data, which all of them make "
-            f"together, each sends {traffic(costs.sent_bytes)} and receives as much; it takes {days} with processors "
-            f"of {speed} and lines of {proposal.UPLOAD_BYTES_PER_S * 8 / 1e6:.0f} Mbit/s, limited by {slower}. "
-            "(Estimated.)"
+            f"Each of {volunteers:,} PCs needs about {size(costs.memory_bytes)} of memory. In a pass over the data, "
+            f"which all of them make together, each sends {traffic(costs.sent_bytes)} and receives as much; it takes "
+            f"{days} with processors of {speed} and lines of {proposal.UPLOAD_BYTES_PER_S * 8 / 1e6:.0f} Mbit/s, "
+            f"limited by {slower}. (Estimated.)"
         )
 
 

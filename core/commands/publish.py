@@ -18,6 +18,10 @@ from core.contracts.status import RunStatus, Status
 from core.control.client import ControlClient
 
 FETCH_S = 60.0
+TOKENS = (
+    "By it alone nobody is let in: each volunteer needs a link with a token. They send you what `hearth address` "
+    "prints there, and you send them what this prints: hearth access grant {run} ADDRESS --name NAME"
+)
 HEARS_S = 30.0
 """A peer that has the run asks another one for a newer manifest every 10 s."""
 AGAIN_S = 2.0
@@ -45,9 +49,11 @@ def publish(options: argparse.Namespace) -> int:
         print(f"    hearth worker --run {out} --listen 0.0.0.0:4401{folder}", file=sys.stderr)
         raise
     if silent := [called(peer) for peer, said in answers.items() if said]:
-        print(f"To have it on {', '.join(silent)}, on that PC: hearth run join LINK")
+        print(f"To have it on {', '.join(silent)}, on that PC: hearth run join LINK, then publish it again.")
     print("The link for volunteers. Keep this PC running until others have all data:")
     print(link)
+    if signed.access == "tokens":
+        print(TOKENS.format(run=signed.run))
     return NetworkError.exit_code if answers and all(answers.values()) else 0
 
 

@@ -27,6 +27,7 @@ TRIES = 3
 """States are replaced by newer ones while training goes on."""
 
 LET_IN = "The link's token lets this PC in."
+KEPT = "The link's token is kept: it lets this PC in when the organiser closes the run to those without one."
 NOT_LET_IN = (
     "The link has no token: the run's other peers let this PC in once you have joined by one that has. Send the "
     "organiser what `hearth address` prints here."
@@ -85,8 +86,10 @@ def _join(options: argparse.Namespace) -> None:
         print(f"{joined.id} ({joined.title}) goes by revision {goes_by} of its manifest now.")
     else:
         print(f"Joined {joined.id} ({joined.title}) with weight {joined.weight}.")
-    if is_link(name) and found.manifest.access == "tokens":
-        print(LET_IN if parse_link(name).token else NOT_LET_IN)
+    if is_link(name):
+        has_token, needs_one = bool(parse_link(name).token), found.manifest.access == "tokens"
+        if has_token or needs_one:
+            print(NOT_LET_IN if not has_token else LET_IN if needs_one else KEPT)
 
 
 def _agrees(options: argparse.Namespace) -> bool:
@@ -132,8 +135,14 @@ def _notice(options: argparse.Namespace) -> None:
 
 
 def _known_to_the_worker(options: argparse.Namespace) -> str:
-    """How the worker, which has another current folder, knows what was named."""
+    """How the worker, which has another current folder, knows what was named.
+
+    Raises:
+        RunError: a link is none, be there a worker or not.
+    """
     name = common.named_run(options)
+    if is_link(name):
+        parse_link(name)
     return str(Path(name).absolute()) if is_path(name) else name
 
 

@@ -26,7 +26,7 @@ def show(options: argparse.Namespace) -> None:
 def panel(answer: Why) -> RenderableType:
     """The rule that decides comes first; then all in their order, also those that pass."""
 
-    running = answer.cpu or answer.gpu
+    running = answer.state in ("contributing", "preparing")
     head = Text(f"Why am I {'' if running else 'not '}running?", style="bold")
     state = Text(f"{answer.state.capitalize()}. {english(answer.reason)} {english(answer.until)}")
     table = tables.table()

@@ -31,10 +31,11 @@ def lines(report: RunReport) -> Iterator[tuple[str, str]]:
     pace = "not known yet" if report.pace is None else f"{report.pace:,.0f} {unit}/s in the mean of the last day"
     yield "Speed", f"{pace}; this PC now {report.here_per_s:,.0f} {unit}/s"
     if report.experts:
-        alive = "unknown how many" if report.alive is None else f"{report.alive:,}"
-        yield "Experts", f"{alive} of {report.experts:,} alive"
+        alive = ", unknown how many alive" if report.alive is None else " alive"
+        known = f"{report.experts:,}" if report.alive is None else f"{report.alive:,} of {report.experts:,}"
+        yield "Experts", f"{known}{alive}"
     trainers = f", {counted(report.trainers, 'trainer')} in the last agreement" if report.trainers else ""
-    yield "Peers", f"{counted(report.peers, 'PC')} at work{trainers}"
+    yield "Peers", f"{counted(report.peers, 'PC takes', 'PCs take')} part{trainers}"
     yield "End", _end(report)
 
 

@@ -28,9 +28,10 @@ IN_WORDS = {
 
 
 def written(value: Any) -> str:
-    """A value as it stands in a document, cut where it is long."""
+    """A value as it stands in a document, cut in its middle where it is long."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+    half = SHOWN // 2  # what is wrong may be at the end, as an address after a key
+    return text if len(text) <= SHOWN else f"{text[:half]}...{text[-half:]}"
 
 
 def allowed(name: str, kind: inspect.Type) -> Notice:

@@ -150,6 +150,8 @@ class Language:
         if isinstance(value, Notice):
             words = self._sentence(value, now, depth + 1)
             return words.removesuffix(".") if name == "phrase" else words
+        if isinstance(value, list) and name == "sentences":
+            return " ".join(self._value(one, "", now, depth) for one in value[:MOST_SENTENCES])
         if isinstance(value, list):
             return self._listed([self._value(one, name, now, depth) for one in value], now)
         write = self._formats.get(name or ("count" if isinstance(value, int) else ""))
@@ -182,7 +184,7 @@ FORMATS: dict[str, Format] = {
 }
 """How English writes what a placeholder names: moments, lengths of time, amounts, shares; whole numbers by thousands
 ("count"), rounded ones ("whole"), exit codes and the like ("digits"); peers by their keys ("peer"). "phrase" takes a
-notice's full stop."""
+notice's full stop, "sentences" says those of a list one after the other."""
 
 
 @cache

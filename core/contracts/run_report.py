@@ -51,9 +51,9 @@ class RunReport(msgspec.Struct, frozen=True):
     experts: Count
     """That the grid has."""
     alive: Count | None
-    """Those that somebody hosts now; None: the grid is too large to be known whole."""
+    """Those that somebody hosts now; None: the grid is too large to be known whole, or this PC is not let in."""
     peers: Count
-    """PCs at work on the run that are known, this one included."""
+    """PCs that say in the DHT that they take part, this one included, be they computing or not."""
     trainers: Count
     """Of the last agreement on the trunk; 0: this PC knows of none."""
     curve: list[CurvePoint]

@@ -80,7 +80,7 @@ def _brokers(known: Sequence[BrokerStatus]) -> Finding:
         "broker",
         connected == len(known) if known else None,
         notice("doctor.brokers", connected=connected, all=len(known)) if known else notice("doctor.brokers_none"),
-        notice("doctor.broker_remedy"),
+        notice("doctor.broker_remedy") if known else notice("doctor.brokers_none_remedy"),
     )
 
 

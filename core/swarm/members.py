@@ -119,6 +119,12 @@ class Members:
         """The other members, in the order in which they are asked to keep a part's newest state."""
         return sorted((peer for peer in self.known if peer != self.me), key=lambda peer: rank(part, peer))
 
+    @property
+    def count(self) -> int:
+        """Members by what the DHT said at the last look, this one included. Those that this PC cannot reach
+        count, so that each PC counts the same."""
+        return len({self.me, *self._read})
+
     def is_dead(self, peer: PeerId) -> bool:
         """Whether a peer did not answer any more, and has told nothing since, or was banned."""
         return peer_text(peer) in self._dead or self.node.distrusts(peer)

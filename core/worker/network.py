@@ -155,7 +155,7 @@ class Network:
         self._tending.start()
         if self._options.on_lan:
             self._looking.start()
-        log.info("This PC is peer %s.", address_text(self.node.address()))
+        log.info("This PC is peer %s", address_text(self.node.address()))
         return self
 
     async def __aexit__(self, *_: object) -> None:

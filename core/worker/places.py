@@ -103,7 +103,7 @@ class SwarmPlace(Protocol):
 
     @property
     def members(self) -> int:
-        """PCs at work on the run that are known, this one included."""
+        """PCs that say in the DHT that they take part in the run, this one included."""
 
     @property
     def barred(self) -> Notice | None:

@@ -48,7 +48,9 @@ def _of_a_pass(run: Run) -> int | None:
 
 
 def _alive(run: Run) -> int | None:
-    """Experts that somebody hosts, here or elsewhere."""
+    """Experts that somebody hosts, here or elsewhere; who is not let in is told nothing of the others'."""
+    if run.swarm.barred:
+        return None
     layers = [run.grid(layer) for layer in range(run.manifest.model.layers)]
     if run.swarm.networked and not all(layer.whole for layer in layers):
         return None

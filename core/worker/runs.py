@@ -153,7 +153,8 @@ class Runs:
                 run = self._runs[manifest.run_id]
                 newer = manifest.revision > (run.swarm.successor or run.manifest).revision
                 if link and link.token and not newer and manifest.lasting == run.manifest.lasting:
-                    return run  # which was let in anew
+                    after = run.swarm.successor  # it is let in by what holds for the others now
+                    return await self._replace(run, after) if after else run
                 return await self._succeed(run, manifest, document)
             self._check_size(manifest)
             many = len({*self._runs, *self._kept.weights}) >= joined_runs.MOST

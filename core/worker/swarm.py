@@ -254,7 +254,7 @@ class Swarm:
     @property
     def members(self) -> int:
         """See `SwarmPlace.members`."""
-        return max(1, len(self._members.known))
+        return self._members.count
 
     @property
     def barred(self) -> Notice | None:

@@ -4223,10 +4223,6 @@
       <translation>Peer {peer:peer} und dieser PC haben nicht beide ein gültiges Token für den Lauf {run}.</translation>
     </message>
     <message>
-      <source>access.run_open</source>
-      <translation>Am Lauf {run} darf jeder teilnehmen: Sein Manifest sagt nicht access = "tokens".</translation>
-    </message>
-    <message>
       <source>access.runs_of_name</source>
       <translation>Mehrere Läufe hier heißen {run}. Gib die ID eines davon an, oder den Pfad seines unterschriebenen Manifests.</translation>
     </message>
@@ -5043,7 +5039,11 @@
     </message>
     <message>
       <source>doctor.brokers_none</source>
-      <translation>die Läufe hier nennen keinen: Es gibt keine Mitteilungen von Veranstaltern und keine Rangliste</translation>
+      <translation>die Läufe hier nennen keinen</translation>
+    </message>
+    <message>
+      <source>doctor.brokers_none_remedy</source>
+      <translation>Zum Trainieren braucht es keinen. Ohne einen gibt es keine Mitteilungen des Veranstalters und keine Rangliste; Veranstalter nennen sie im Manifest (brokers).</translation>
     </message>
     <message>
       <source>doctor.clock</source>
@@ -6637,7 +6637,7 @@
     </message>
     <message>
       <source>run.link_nobody</source>
-      <translation>Kein Peer des Links gab das Manifest von {run}: {why} Bitte den Veranstalter um einen neuen Link.</translation>
+      <translation>Kein Peer des Links gab das Manifest von {run}: {why:sentences} Bitte den Veranstalter um einen neuen Link.</translation>
     </message>
     <message>
       <source>run.link_not_there</source>

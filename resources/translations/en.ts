@@ -400,10 +400,6 @@
       <translation>Peer {peer:peer} and this PC do not both have a token that holds for the run {run}.</translation>
     </message>
     <message>
-      <source>access.run_open</source>
-      <translation>Everybody may take part in the run {run}: its manifest does not say access = "tokens".</translation>
-    </message>
-    <message>
       <source>access.runs_of_name</source>
       <translation>Several runs here are called {run}. Give the run id of one, or the path of its signed manifest.</translation>
     </message>
@@ -1220,7 +1216,11 @@
     </message>
     <message>
       <source>doctor.brokers_none</source>
-      <translation>none is named by the runs here: there are no organisers' notices and no leaderboard</translation>
+      <translation>none is named by the runs here</translation>
+    </message>
+    <message>
+      <source>doctor.brokers_none_remedy</source>
+      <translation>Training needs none. Without one there are no organiser's notices and no leaderboard; organisers name them in the manifest (brokers).</translation>
     </message>
     <message>
       <source>doctor.clock</source>
@@ -2814,7 +2814,7 @@
     </message>
     <message>
       <source>run.link_nobody</source>
-      <translation>No peer of the link gave the manifest of {run}: {why} Ask the organiser for a new link.</translation>
+      <translation>No peer of the link gave the manifest of {run}: {why:sentences} Ask the organiser for a new link.</translation>
     </message>
     <message>
       <source>run.link_not_there</source>

@@ -32,11 +32,11 @@ OUT_S = 60.0
 """Within which a revoked peer must be out everywhere."""
 
 
-def organise(folder: Path) -> Path:
-    """The signed manifest of a run that only those with a token may take part in."""
+def organise(folder: Path, access: str = "tokens", revision: int = 1) -> Path:
+    """The signed manifest of a run that only those with a token may take part in, if it is not open."""
     path = folder / "tiny.toml"
     text = TINY.replace('strategy = "diloco"\nfragments = 2', 'strategy = "dedloc"\ntarget_samples = 128')
-    path.write_text(f'access = "tokens"\n{text}')
+    path.write_text(f'access = "{access}"\nrevision = {revision}\n{text}')
     done = hearth(folder / "organiser", "run", "sign", str(path))
     assert done.returncode == 0, done.stderr
     return folder / "tiny.signed.json"
@@ -103,6 +103,26 @@ def test_only_those_with_a_token_take_part(tmp_path: Path) -> None:
         assert all(members(running, run_id) == insiders for running in (organiser, ann, bob))
         is_renewed(organiser, ann, keys[ann])
         is_revoked(organiser, bob, ann, run_id, keys)
+
+
+def test_who_was_given_a_token_ahead_goes_on_when_an_open_run_is_closed(tmp_path: Path) -> None:
+    path = organise(tmp_path, "open")
+    run_id = manifest.load(str(path)).run_id
+    start_paused(tmp_path / "ann")
+    with Workers() as workers:
+        organiser = workers.start(tmp_path / "organiser", "--run", str(path), "--listen", HERE, share=30)
+        ann = workers.start(tmp_path / "ann", "--listen", HERE, share=30)
+        joins(ann, granted(organiser, key_of(ann), "Ann"), "The link's token is kept")
+        wait_until(lambda: accepted(ann) > 0, "its part in the common trunk")
+        published = hearth(organiser.folder, "run", "publish", str(organise(tmp_path, "tokens", 2)))
+        assert published.returncode == 0 and "hearth access grant tiny ADDRESS" in published.stdout, published.stderr
+        joins_again = hearth(ann.folder, "run", "join", granted(organiser, key_of(ann), "Ann"), "--yes")
+        assert "goes by revision 2 of its manifest now" in joins_again.stdout, "also where it waits"
+        before = accepted(ann)
+        wait_until(lambda: accepted(ann) > before, "more of its part in the common trunk")
+        assert ann.ask("run_details", {"run": run_id}, RunDetails).manifest.revision == 2
+        waits = run_of(ann, run_id)
+        assert waits is not None and waits.waits is None
 
 
 def is_told_plainly(eve: RunningWorker, organiser: RunningWorker, ann: RunningWorker, run_id: str) -> None:

@@ -1,6 +1,7 @@
 """A run of somebody's own texts: made from a folder, trained on by the organiser's PC and by one that joins it."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -26,8 +27,12 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder_becomes_a_run_that_two_train(folder: Path, tmp_path: Path) -> None:
     one, two, out = tmp_path / "one", tmp_path / "two", tmp_path / "tales.toml"
-    made = hearth(one, "run", "new", str(folder), "--volunteers", "2", "--out", str(out), "--yes")
-    assert made.returncode == 0, made.stderr
+    made = hearth(one, "run", "new", str(folder), "--volunteers", "2", "--out", str(out))
+    assert made.returncode == 0 and "Nobody can be asked here" in made.stderr, made.stderr
+    steps = re.findall(r"hearth (backbone|address|run check|run sign|worker|start|run publish|run join)", made.stdout)
+    page = (ROOT / "resources" / "help" / "organisers.md").read_text("utf8")
+    told = page[page.index("## A run in an afternoon") : page.index("## Trying it on one PC")]
+    assert len(set(steps)) == 8 and all(f"hearth {step}" in told for step in steps)
     assert "100 documents of 100 files" in made.stdout and "Proposed for 2 volunteers" in made.stdout
     assert "The licences of data and model are not known" in made.stdout
     manifest = manifests.load(str(out))
@@ -45,7 +50,7 @@ def test_a_folder_becomes_a_run_that_two_train(folder: Path, tmp_path: Path) -> 
             assert not (two / shards.OWN).exists()
             data = _says(two, "show", "Data")
             assert data.startswith("text, ") and " kB in " in data
-            wait_until(lambda: _says(one, "status", "Peers").startswith("2 PCs at work"), "each knows of the other")
+            wait_until(lambda: _says(one, "status", "Peers").startswith("2 PCs take part"), "each knows of the other")
             assert "passes over the data" in _says(one, "status", "Progress")
             exported = hearth(one, "run", "export", "my-tales", "--out", str(tmp_path / "model"), "--json")
             assert exported.returncode == 0, "also from the middle of a shuffle buffer" + exported.stderr
@@ -86,11 +91,12 @@ def test_on_a_terminal_it_asks_until_an_answer_is_possible(folder: Path, tmp_pat
         [*command, "--out", str(tmp_path / "x.toml")], cwd=ROOT, stdin=there, stdout=subprocess.PIPE, text=True
     ) as asking:
         os.close(there)
-        os.write(here, b"My run\ntales\n\nCC0-1.0\nmany\n7\n")
+        os.write(here, b"My run\ntales\n\nCC0-1.0\nMIT\nmany\n7\n")
         said, _ = asking.communicate(timeout=PATIENCE_S)
     os.close(here)
     assert asking.returncode == 0
     assert "Name of the run [my-tales]" in said and "cannot be the name of a run" in said and "is not a number" in said
     fields = tomllib.loads((tmp_path / "x.toml").read_text())
-    assert (fields["run"], fields["title"], fields["licence"]["data"]) == ("tales", "Tales", "CC0-1.0")
+    assert (fields["run"], fields["title"]) == ("tales", "Tales")
+    assert fields["licence"] == {"data": "CC0-1.0", "model": "MIT"}
     assert "Proposed for 7 volunteers" in said

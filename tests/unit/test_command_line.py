@@ -60,6 +60,7 @@ def test_what_nobody_measured_is_no_fault(tmp_path: Path, said: Any) -> None:
     code, text = said("doctor", doctor=[findings])
     assert code == 0 and "LOOK" not in text and "cannot dial" not in text
     assert text.count("Nobody has measured it yet; a connected backbone peer does.") == 3
+    assert "none is named by the runs here" in text and "as soon as one answers" not in text
 
 
 def test_what_was_measured_is_judged(tmp_path: Path, said: Any) -> None:
@@ -69,6 +70,15 @@ def test_what_was_measured_is_judged(tmp_path: Path, said: Any) -> None:
     assert verdicts(LONELY, tmp_path)["peers"] is False
     code, text = said("doctor", doctor=[[Finding("nat", False, plain("symmetric"), plain("Use a relay."))]])
     assert code == 1 and "LOOK" in text and "Use a relay." in text
+
+
+def test_a_link_that_was_cut_is_told_also_where_no_worker_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for what in ("join", "show"):
+        link = f"hearth://join/mine-12345678/{'ab' * 32}/{'cd' * 20}"
+        assert cli.main(["run", what, link, "--data-dir", str(tmp_path)]) == 21
+        assert "It may have been cut off" in capsys.readouterr().err
 
 
 def test_a_key_that_nobody_stored_is_named(said: Any) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import struct
 from collections.abc import AsyncIterator, Collection, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from core.net.rpc import Context, RpcNode
 from core.pipe.calls import Calls
 from core.store.part_header import Metadata
 from core.store.progress import Progress
-from core.swarm import hosting, outlook
+from core.swarm import hosting, members, outlook
 from core.swarm.hosted import HostedExperts
 from core.swarm.hosting import Hosting
 from core.swarm.members import Members
@@ -115,6 +115,32 @@ async def test_a_stranger_with_a_huge_version_takes_nothing_that_was_hosted_for_
             for _ in range(5):
                 await host._tick()
             assert len(host.hosted()) == len(CELLS)
+
+
+async def test_each_pc_counts_the_same_members_whomever_it_reaches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(members, "HELLO_S", 0.2)
+    async with peers(3) as three, AsyncExitStack() as stack:
+        all_members = []
+        for peer in three:
+            directory = await stack.enter_async_context(DHTDirectory(peer.dht, peer.rpc, GRID, "digits"))
+            all_members.append(Members(peer.rpc, peer.dht, directory))
+        for each in all_members:
+            await each.introduce(Member(1, 0))
+        one, two, silent = all_members
+
+        async def hello(request: Hello, payload: bytes, context: Context) -> HelloReply:
+            await asyncio.sleep(3600.0)
+            raise AssertionError
+
+        three[2].rpc.register(of_run("host.hello", "digits"), Hello, hello)
+
+        async def is_buried() -> bool:
+            return silent.me not in await one.look(Member(1, 0))
+
+        one.disconnected(three[2].rpc.peer)
+        await until(is_buried, "the end of one that does not answer")
+        await two.look(Member(1, 0))
+        assert one.count == two.count == 3
 
 
 async def test_what_a_liar_hosts_is_hosted_anew_and_kept_when_its_ban_is_over(tmp_path: Path) -> None:

@@ -143,6 +143,11 @@ def test_a_manifest_in_toml_is_the_one_in_json(tmp_path: Path) -> None:
         ),
         ("[model]", f"picture = '{'A' * 50_000}'\n[model]", r"line 6, .* a PNG or JPEG of up to .*"),
         ("[model]", "picture = 'R0lGODlh'\n[model]", r"line 6, .*: The picture is not a PNG or JPEG: .*"),
+        (
+            "[model]",
+            f"bootstrap = ['{'72c0' * 16}@127.0.0.1:4401.']\n[model]",
+            r'line 6, column \d+: `bootstrap\[0\]` is "72c0.*\.\.\..*@127.0.0.1:4401."; .*',
+        ),
         ("[model]", "shards = 7\n[model]", "line 6, column 1: `shards` is 7; it must be a list of at most 4,096."),
     ],
 )

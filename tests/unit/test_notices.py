@@ -20,6 +20,7 @@ SENTENCES = {
     "retry": ("It is tried again in {at:countdown}.",),
     "why": ("It stopped ({cause:phrase}).",),
     "list": ("Stops for {names}",),
+    "told": ("Nobody: {why:sentences} Ask.",),
     "list.more": ("{names} and {more} more",),
 }
 
@@ -43,6 +44,7 @@ def test_placeholders_say_how_an_argument_is_written() -> None:
 def test_a_long_list_says_how_many_more() -> None:
     assert say(notice("list", names=["a", "b"])) == "Stops for a, b"
     assert say(notice("list", names=list("abcdef"))) == "Stops for a, b, c and 3 more"
+    assert say(notice("told", why=[plain("It burns."), plain("It is away.")])) == "Nobody: It burns. It is away. Ask."
 
 
 def test_whatever_a_newer_or_a_lying_worker_says_is_shown_somehow() -> None:

@@ -52,7 +52,7 @@ def test_each_day_is_told_by_its_last_evaluation() -> None:
 def test_what_is_said() -> None:
     said = dict(lines(report(planned_samples=600_000, ends=NOON + 4 * DAY_S)))
     assert said["Progress"] == "255,600 of 600,000 planned bytes, 2.56 passes over the data, step 71"
-    assert said["Experts"] == "15 of 16 alive" and said["Peers"] == "3 PCs at work, 2 trainers in the last agreement"
+    assert said["Experts"] == "15 of 16 alive" and said["Peers"] == "3 PCs take part, 2 trainers in the last agreement"
     assert said["End"] == "about 2024-10-08, in 4 days" and said["Loss"].startswith("2.2900 (3.304 bits per byte)")
     young = dict(lines(report(curve=[], days=[], pace=None, alive=None, trainers=0)))
     assert "not measured yet" in young["Loss"] and "none planned" in young["End"] and "unknown" in young["Experts"]

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from core.commands.why import panel
 from core.contracts.notices import plain
-from core.contracts.status import RuleStatus, YieldStatus
+from core.contracts.status import RuleStatus, State, YieldStatus
 from core.control.why import Why
 
 
@@ -25,6 +25,17 @@ def printed(*rules: RuleStatus) -> str:
 
 def rule(name: str, *stops: Any) -> RuleStatus:
     return RuleStatus(name, plain("now"), plain("wanted"), stops, (plain("Soon."),) if stops else ())
+
+
+@pytest.mark.parametrize(
+    ("state", "heading"), [("contributing", "Why am I running?"), ("limited", "Why am I not running?")]
+)
+def test_its_heading_is_a_question_about_what_is_so(state: State, heading: str) -> None:
+    yields = YieldStatus(0, None, None)
+    answer = Why(state, (), (), None, True, False, False, True, [], None, yields, 0.0)
+    text = io.StringIO()
+    Console(file=text, width=140).print(panel(answer))
+    assert text.getvalue().startswith(heading)
 
 
 @pytest.mark.parametrize(
