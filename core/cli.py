@@ -28,11 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
     if arguments and arguments[0] in PROCESSES:
         return int(importlib.import_module(PROCESSES[arguments[0]]).main())
     if arguments[:1] == ["help"]:
-        arguments = [*arguments[1:2], "--help"]
+        arguments = [*arguments[1:], "--help"]
     options = _parser().parse_args(arguments)
     try:
-        if options.command == "runs.run" and options.what == "new":  # reads pictures, and is slower to load
-            options.command = "new_run.new"
         module, _, function = options.command.partition(".")
         return int(getattr(importlib.import_module(f"core.commands.{module}"), function)(options) or 0)
     except HearthError as error:
@@ -126,6 +124,9 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     )
     start.add_argument("--end", action="store_true", help="end it early: all rules hold again")
     add("resume", "control.resume", "Resume after a pause.")
+    chosen = add("settings", "settings.settings", "List the settings, show one, or change it.", "all as JSON")
+    chosen.add_argument("name", nargs="?", metavar="NAME", help="of a setting, as the list has it")
+    chosen.add_argument("value", nargs="?", metavar="VALUE", help="what it is to be from now on")
     add("quit", "control.quit", "Save and end the worker and the app.")
     _add_run(add)
     _add_access(add)
@@ -151,43 +152,51 @@ def _add_backbone(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     about = "Show, join, leave, make, organise and export runs, and say how much of this PC's time each gets."
-    run = add("run", "runs.run", about, "what is shown as one JSON document")
-    run.description = (
-        f"{about} Leaving a run keeps what was trained. If it was the run chosen in the settings, another one is "
-        "chosen there; the only run cannot be left: join another one first."
+    verbs = add("run", "runs.run", about).add_subparsers(title="what", dest="what", metavar="WHAT", required=True)
+
+    def verb(name: str, about: str, named: str = "", json: bool = False) -> argparse.ArgumentParser:
+        sub = verbs.add_parser(name, help=about, description=about)
+        sub.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
+        if named:
+            sub.add_argument("run", nargs="?", help=named)
+        if json:
+            sub.add_argument("--json", action="store_true", help="what is shown as one JSON document")
+        return sub
+
+    here, signing = "the run's name or id", "the path of a manifest (.toml, .json)"
+    any_run = f"{here}, {signing}, or a link"
+    verb("list", "List the runs that this PC works on at once.", json=True)
+    status = verb("status", "Say how a run stands: samples, loss, speed, experts, PCs, the end.", here, json=True)
+    status.add_argument("--html", type=Path, metavar="FILE", help="write it as a page, too")
+    verb("show", "Show who organises a run, what it learns, on which data, what it needs and takes.", any_run, True)
+    join = verb("join", "Show what a run is, ask, and join it; the others continue.", any_run)
+    join.add_argument("weight", nargs="?", type=_weight, help="how much it gets, beside the others' weights (1)")
+    join.add_argument("--yes", action="store_true", help="without asking")
+    left = "Leave a run; what was trained is kept. "
+    leave = verb("leave", left.strip(), here)
+    leave.description = (
+        f"{left}If it was the run chosen in the settings, another one is chosen there; the only run cannot be left: "
+        "join another one first."
     )
-    whats = [
-        "list",
-        "status",
-        "join",
-        "leave",
-        "weight",
-        "show",
-        "link",
-        "new",
-        "check",
-        "sign",
-        "publish",
-        "notice",
-        "export",
-    ]
-    run.add_argument("what", choices=whats)
-    run.add_argument(
-        "run",
-        nargs="?",
-        help="a run's name or id; to join or show, also the path of its manifest (.toml, .json) or a link; for a new "
-        "one the folder or file with its data",
-    )
-    run.add_argument("--text", metavar="TEXT", help="for a notice: what the organiser tells all who have joined")
-    run.add_argument("--yes", action="store_true", help="to join, or for a new one: without asking")
-    out = (
-        "to export: the folder to write (the run's id); to sign or publish: the file (NAME.signed.json); of a new one: "
-        "its manifest (NAME.toml)"
-    )
-    run.add_argument("--out", type=Path, metavar="PATH", help=out)
-    run.add_argument("--html", type=Path, metavar="FILE", help="of its status: write it as a page, too")
-    run.add_argument("weight", nargs="?", type=_weight, help="how much it gets, beside the others' weights (1)")
-    new = run.add_argument_group("a new run")
+    weight = verb("weight", "Say how much of this PC's time a run gets, beside the others' weights.", here)
+    weight.add_argument("weight", nargs="?", type=_weight, help="1 to 1,000")
+    verb("link", "Print the link to a signed run that this PC has joined.", here)
+    _add_new(verb("new", "Look at data; write their shards and a manifest that proposes a run on them.", "the data"))
+    verb("check", "Say all that is wrong with a manifest, where, and what to write instead.", signing)
+    sign = verb("sign", "Write the signed form of a manifest, with the key of this data folder.", signing)
+    publish = verb("publish", "Sign a manifest, have this PC train it and its peers keep it; print the link.", signing)
+    for one in (sign, publish):
+        one.add_argument("--out", type=Path, metavar="FILE", help="the signed manifest (NAME.signed.json)")
+    told = verb("notice", "Tell something to all who have joined a run that this PC's key has signed.", here)
+    told.add_argument("--text", metavar="TEXT", help="in one line of at most 1,000 characters")
+    export = verb("export", "Write the trained model, for use without Hearth.", here, json=True)
+    export.add_argument("--out", type=Path, metavar="FOLDER", help="where to (the run's id)")
+
+
+def _add_new(new: argparse.ArgumentParser) -> None:
+    new.set_defaults(command="new_run.new")  # reads pictures, and is slower to load
+    new.add_argument("--yes", action="store_true", help="without asking")
+    new.add_argument("--out", type=Path, metavar="FILE", help="the manifest (NAME.toml)")
     kinds = ["text", "pictures", "vc-asgd"]
     new.add_argument("--template", choices=kinds, help="which kind of run (as the data are: text or pictures)")
     new.add_argument("--name", help="its name (that of the folder)")

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from core.commands.proposal import Proposal
-from core.contracts.manifest import Licence, ShardList
-from core.contracts.model import PICTURE_BYTES, Pictures
+from core.contracts.manifest import ShardList
+from core.contracts.model import PICTURE_BYTES, Licence, Pictures
 from core.contracts.trunk import Diloco, Local, VcAsgd
 
 UNKNOWN = "unknown"

@@ -16,8 +16,8 @@ from core.commands.proposal import Proposal
 from core.contracts import data as lists
 from core.contracts import manifest as manifests
 from core.contracts.errors import DataError, DataFolderError, ManifestError, SettingsError
-from core.contracts.manifest import Licence, Manifest, Shard, ShardList
-from core.contracts.model import Name
+from core.contracts.manifest import Manifest, Shard, ShardList
+from core.contracts.model import Licence, Name
 from core.contracts.notices import notice
 from core.contracts.words import counted, size, traffic
 from core.store import cutting

@@ -347,6 +347,13 @@ def test_settings_are_applied_saved_and_validated(paused: RunningWorker) -> None
     assert json.loads((paused.folder / "settings.json").read_text())["idle_only"] is True
 
 
+def test_a_setting_is_changed_by_a_command_at_once(paused: RunningWorker) -> None:
+    done = hearth(paused.folder, "settings", "busy_cpu_percent", "40")
+    assert (done.returncode, done.stdout) == (0, "busy_cpu_percent is 40.\n"), done.stderr
+    assert paused.call("set_settings", {"changes": {}})["busy_cpu_percent"] == 40
+    assert "after a restart of the worker" in hearth(paused.folder, "settings", "lan", "off").stdout
+
+
 def test_everybody_is_told_of_changed_settings(paused: RunningWorker) -> None:
     with ControlClient(paused.folder) as window, ControlClient(paused.folder) as other:
         window.call("subscribe", {}, dict)

@@ -17,6 +17,7 @@ from core.contracts.notices import Sentences, plain
 from core.contracts.status import DeviceStatus, RuleStatus
 from core.contracts.trunk_status import PartStatus, TrunkStatus
 from core.control.doctor import examine
+from core.store import settings_file
 
 LONELY = NetworkStatus(
     "ab" * 32, "ab@127.0.0.1:1", "unknown", plain("not measured yet"), "unknown", [], ["host"], [], 0
@@ -163,6 +164,62 @@ def test_what_was_done_for_others_is_told_apart(tmp_path: Path, capsys: pytest.C
         "Expert calls for itself"
     ] == "128,242"
     assert [line for line in told if "Expert calls for others" in line and "14,758" in line]
+
+
+VERBS = [
+    "list",
+    "status",
+    "show",
+    "join",
+    "leave",
+    "weight",
+    "link",
+    "new",
+    "check",
+    "sign",
+    "publish",
+    "notice",
+    "export",
+]
+
+
+def test_each_verb_of_run_has_a_page_that_says_what_it_does(capsys: pytest.CaptureFixture[str]) -> None:
+    told = set()
+    for verb in (*VERBS, "export"):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["help", "run", verb])
+        text = capsys.readouterr().out
+        assert ended.value.code == 0 and f"usage: hearth run {verb}" in text
+        assert ("--licence" in text) == (verb == "new"), "only what is of use there"
+        told.add(text.split("\n\n")[1])
+    assert len(told) == len(VERBS) + 1
+
+
+def test_settings_are_listed_shown_and_changed_without_a_worker(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(*words: str, code: int = 0) -> str:
+        assert cli.main(["settings", *words, "--data-dir", str(tmp_path)]) == code
+        captured = capsys.readouterr()
+        return captured.out + captured.err
+
+    assert "threads" in said() and "(Processor threads)" in said()
+    assert "It may be a whole number from 0 to 1,024; it is 0" in said("threads")
+    assert said("threads", "3") == "threads is 3 at the next start.\n"
+    assert said("exclusive_programs", "blender, obs") == "exclusive_programs is blender,obs at the next start.\n"
+    assert said("idle_only", "ON") == "idle_only is on at the next start.\n"
+    now = settings_file.load(tmp_path)[0]
+    assert (now.threads, now.exclusive_programs, now.idle_only) == (3, ("blender", "obs"), True)
+    assert "threads = 3" in said("threads")
+    for words, fault in (
+        (("threads", "many"), "threads cannot be 'many'; it must be a whole number from 0 to 1,024"),
+        (("on_battery", "maybe"), "it must be on or off"),
+        (("game_stops", "some"), "it must be one of: all, gpu, nothing"),
+        (("compute_hours", "sometimes"), "isn't a day"),
+        (("threds", "3"), "There is no setting 'threds'"),
+    ):
+        assert fault in said(*words, code=2)
+    assert settings_file.load(tmp_path)[0] == now, "nothing was changed"
 
 
 def test_help_is_also_a_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,110 @@
+"""`hearth settings`: what *Settings* in the app shows, to be read and changed on a terminal."""
+
+import argparse
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from msgspec import inspect
+
+from core import consent
+from core.commands import common
+from core.contracts import manifest
+from core.contracts.allowed import allowed
+from core.contracts.control import SetSettingsParams
+from core.contracts.errors import NotRunning, SettingsError
+from core.contracts.settings import Settings
+from core.store import settings_file
+from core.store.data_folder import data_folder, data_path
+
+SWITCH = {"on": True, "true": True, "yes": True, "off": False, "false": False, "no": False}
+KINDS = {field.name: field for field in dataclasses.fields(Settings)}
+
+
+def settings(options: argparse.Namespace) -> None:
+    """List all settings, show one, or change it: through the worker if one runs, else in its file.
+
+    Raises:
+        SettingsError: there is no such setting, or it cannot have that value.
+        DataFolderError: the file cannot be written.
+    """
+    if options.name is not None and options.name not in KINDS:
+        raise SettingsError(f"There is no setting {options.name!r}. All of them: hearth settings")
+    if options.value is not None:
+        _change(options)
+        return
+    now = _read(data_path(options.data_dir))
+    if options.name is not None:
+        _show(options.name, now)
+    elif options.json:
+        common.print_json(dataclasses.asdict(now))
+    else:
+        width = max(map(len, KINDS))
+        for name, field in KINDS.items():
+            print(f"{name:{width}}  {_written(getattr(now, name))}  ({field.metadata['label']})")
+
+
+def _read(folder: Path) -> Settings:
+    return settings_file.load(folder, consent.standard(folder))[0]
+
+
+def _show(name: str, now: Settings) -> None:
+    field, unit = KINDS[name], KINDS[name].metadata["unit"]
+    print(f"{name} = {_written(getattr(now, name))}{f' {unit}' if unit else ''}")
+    print(f"{field.metadata['label']}. {field.metadata['help']}".strip())
+    if told := _allowed(name):
+        print(f"It may be {told}; it is {_written(field.default)} unless it is changed.")
+
+
+def _change(options: argparse.Namespace) -> None:
+    name, folder = options.name, data_folder(options.data_dir)
+    value = _value(name, options.value)
+    try:
+        changed = _read(folder).changed({name: value})
+    except SettingsError:
+        if told := _allowed(name):
+            raise SettingsError(f"{name} cannot be {options.value!r}; it must be {told}.") from None
+        raise
+    if name == "run":
+        manifest.load(changed.run)
+    try:
+        with common.client(options) as client:
+            client.call("set_settings", SetSettingsParams({name: value}), dict[str, Any])
+        late = " after a restart of the worker" if KINDS[name].metadata.get("restart") else ""
+    except NotRunning:
+        settings_file.save(folder, changed)
+        late = " at the next start"
+    print(f"{name} is {_written(getattr(changed, name))}{late}.")
+
+
+def _value(name: str, text: str) -> Any:
+    """What was typed, as the type of the setting wants it; as text where it is no such thing."""
+    usual = KINDS[name].default
+    if isinstance(usual, bool):
+        return SWITCH.get(text.lower(), text)
+    if isinstance(usual, tuple):
+        return [part for part in map(str.strip, text.split(",")) if part]
+    if isinstance(usual, int | float):
+        try:
+            return type(usual)(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _allowed(name: str) -> str:
+    """What a setting may be; "": its own errors say that better."""
+    kind = inspect.type_info(get_type_hints(Settings, include_extras=True)[name])
+    if isinstance(kind, inspect.BoolType):
+        return "on or off"
+    return "" if isinstance(kind, inspect.StrType | inspect.VarTupleType) else str(allowed(name, kind))
+
+
+def _written(value: Any) -> str:
+    """A value as it is typed."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple | list):
+        return ",".join(value) or '""'
+    return json.dumps(value, ensure_ascii=False) if value == "" or " " in str(value) else str(value)
