@@ -244,7 +244,7 @@ def _add_credit(add: Callable[..., argparse.ArgumentParser]) -> None:
     board = add("board", "credit.board", about, "what was written, as one JSON document")
     board.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="for index.html and totals.json")
     board.add_argument("--every", type=_interval, metavar="TIME", help="again and again, such as 10m; Ctrl+C ends it")
-    trusting = "a peer whose audits are believed, beside this PC and those that the manifest names"
+    trusting = "a peer whose audits are believed, beside this PC, the organiser and those that the manifest names"
     board.add_argument("--trust", action="append", default=[], metavar="PEER", help=trusting)
 
 

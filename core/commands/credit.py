@@ -139,8 +139,8 @@ def _hints(done: Published) -> Iterator[str]:
         )
     elif done.peers < SMALL and done.pending > done.verified:
         yield (
-            "In a swarm of few PCs little counts by itself. This board believes the PC that it runs on, peers in the "
-            "manifest's bootstrap, and those that you name: --trust PEER. One of them must train."
+            "In a swarm of few PCs little counts by itself. This board believes the PC that it runs on, the run's "
+            "organiser, peers in the manifest's bootstrap, and those that you name: --trust PEER. One must train."
         )
 
 

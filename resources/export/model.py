@@ -75,7 +75,7 @@ class Model:
 
 
 def evaluate(folder="."):
-    """Loss (nats) and share of right answers on the data that the model was never trained on."""
+    """Loss (nats) and share of right answers on `held_out.safetensors`, some of what it was never trained on."""
     model, data, loss, right = Model(folder), load_file(Path(folder) / "held_out.safetensors"), 0.0, 0
     labels = data["labels"].long()
     for inputs, wanted in zip(data["inputs"].split(64), labels.split(64), strict=True):

@@ -1,14 +1,16 @@
 """A trained model leaves the house: `hearth run export` writes a folder that plain PyTorch evaluates alike."""
 
 import json
+import re
 import subprocess
 import sys
+import textwrap
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from tests.workers import hearth, wait_until, worker
+from tests.workers import ROOT, hearth, wait_until, worker
 
 SMALL = {"digits": {"layers": 2, "width": 32, "hidden": 32}, "digits-vc": {"width": 32, "hidden": 32}}
 SMALL |= {"text": {"layers": 2, "width": 32, "hidden": 32, "sequence": 32}}
@@ -21,6 +23,15 @@ def small(run: str, folder: Path) -> Path:
     path = folder / f"{run}.json"
     path.write_text(json.dumps(document))
     return path
+
+
+def loader() -> str:
+    """The one that the help page shows, to the letter."""
+    page = (ROOT / "resources" / "help" / "organisers.md").read_text("utf8")
+    blocks = re.findall(r"\n\n((?:    .*\n|\n)+)", page[page.index("## The trained model") :])
+    [code] = [textwrap.dedent(block).strip() for block in blocks if "from model import" in block]
+    assert len(code.splitlines()) <= 20
+    return code
 
 
 @pytest.mark.parametrize("run", SMALL)
@@ -44,6 +55,8 @@ def test_an_exported_model_gives_the_same_evaluation_without_hearth(tmp_path: Pa
     said = json.loads(exported.stdout)
     assert said["experts"] == (0 if run == "digits-vc" else 12) >= said["trained"]
     alone = [sys.executable, "-I", str(tmp_path / "model" / "model.py")]  # nothing of Hearth is on its path
+    told = subprocess.run([sys.executable, "-c", loader()], cwd=tmp_path / "model", stdout=subprocess.PIPE, check=True)
+    assert float(told.stdout.split()[1].rstrip(b",")) == pytest.approx(said["loss"], abs=1e-5)
     again = json.loads(subprocess.run(alone, cwd=tmp_path, stdout=subprocess.PIPE, check=True).stdout)
     assert again["loss"] == pytest.approx(said["loss"], abs=1e-5)
     assert again["accuracy"] == pytest.approx(said["accuracy"], abs=1e-9)
