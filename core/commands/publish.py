@@ -11,6 +11,7 @@ from core.contracts.control import JoinRunParams, RunLinked, RunParams
 from core.contracts.errors import HearthError, NetworkError, NotRunning
 from core.contracts.manifest import Manifest, check
 from core.contracts.network_status import NetworkParams, NetworkStatus
+from core.contracts.notices import Notice, english
 from core.contracts.peer_names import called
 from core.contracts.run_details import RunDetails
 from core.contracts.run_link import RunLink
@@ -103,7 +104,9 @@ def _silence(client: ControlClient, signed: Manifest, address: str) -> str:
         try:
             found = client.call("run_details", RunParams(str(link)), RunDetails, FETCH_S).manifest.revision
         except HearthError as error:
-            return str(error)
+            why = error.notice.args.get("why") if error.notice.code == "run.link_nobody" else None
+            alone = [one for one in why if isinstance(one, Notice)] if isinstance(why, list) else []
+            return english(alone or error.notice)  # the link names this peer only
         if found >= signed.revision:
             return ""
         if time.monotonic() > until:

@@ -64,6 +64,7 @@ def test_one_command_signs_joins_asks_the_peers_that_are_named_and_prints_the_li
         path.write_text(f'bootstrap = ["{address}"]\nrevision = 2\n{TINY}')
         said = hearth(running.folder, "run", "publish", str(path))
         assert said.returncode == NetworkError.exit_code and "does not give it to others" in said.stdout, said.stderr
+        assert "Ask the organiser" not in said.stdout, "who is told that is the organiser"
         link = said.stdout.splitlines()[-1]
         assert hearth(other.folder, "run", "join", link, "--yes").returncode == 0
         path.write_text(f'bootstrap = ["{address}"]\nrevision = 3\n{TINY}')
@@ -119,6 +120,7 @@ def follows(organiser: RunningWorker, running: RunningWorker, run_id: str, path:
     assert said.args == {"revision": 2, "fields": ["description"]}
     before = running.ask("run_details", {"run": run_id}, RunDetails)
     assert (before.manifest.revision, before.next_revision, before.joined) == (1, 2, True)
+    assert "revision 1 now, revision 2 next" in hearth(running.folder, "run", "show", run_id).stdout
     step = step_of(running, run_id)
     running.call("pause")
     running.until(lambda status: "run.changed" in codes(tuple(status.attention)), "the successor in force")
