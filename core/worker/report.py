@@ -122,8 +122,8 @@ class Report:
         if len(self._runs) == 1:
             return self._notes() + self._runs.first.attention
         return self._notes() + [
-            notice("run.says", run=run.manifest.title, what=note)
-            for run in self._runs
+            note if note.args.get("run") == title else notice("run.says", run=title, what=note)
+            for run, title in ((run, run.manifest.title) for run in self._runs)
             for note in (*run.attention, *([notice("run.stuck")] if run.compute.stuck else ()), run.no_room)
             if note
         ]

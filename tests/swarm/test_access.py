@@ -138,6 +138,8 @@ def is_told_plainly(eve: RunningWorker, organiser: RunningWorker, ann: RunningWo
     waits = run_of(eve, run_id)
     assert waits is not None and waits.waits is not None and waits.waits.code == "access.no_token"
     assert step_of(eve, run_id) == 0 and members(eve, run_id) <= {key_of(eve)}
+    assert "unknown how many alive" in hearth(eve.folder, "run", "status", "tiny").stdout
+    assert "Why am I not running?" in hearth(eve.folder, "why").stdout
 
 
 async def asked(node: RpcNode, peer: bytes, method: str, request: object, reply: type) -> bytes:

@@ -406,6 +406,9 @@ async def test_who_waits_for_room_is_told_why_and_the_other_run_computes(tmp_pat
         status = peer.status(large.id)
         assert [run.waits for run in status.runs] == [None, wait]
         assert notice("run.says", run=digits.title, what=wait) in status.attention
+        names_it = notice("access.no_token", run=digits.title)
+        large.compute.figures.notes = (names_it,)
+        assert names_it in peer.status(large.id).attention, "what names the run itself is not headed by it again"
         told = {row.rule: row for row in status.why}["own_disk"]
         assert (told.live, told.stops) == (wait, ("training",))
         assert not {row.rule: row for row in peer.status().why}["own_disk"].stops, "the first run has room"
