@@ -12,7 +12,7 @@ import msgspec
 
 from core.community.credit_book import CreditBook
 from core.community.ledger import Ledger
-from core.contracts.errors import HearthError, NetworkError
+from core.contracts.errors import HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, Met, NetworkStatus
@@ -21,7 +21,7 @@ from core.contracts.run_link import RunLink
 from core.contracts.words import counted
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId, peer_text
-from core.net.addresses import address_text, check_socket, host_of, known_addresses, parse_address
+from core.net.addresses import address_text, host_of, known_addresses
 from core.net.endpoint import kept
 from core.net.lan import Lan
 from core.net.reach import Reach
@@ -36,7 +36,7 @@ from core.swarm.work_gate import WorkGate
 from core.worker.access import Access
 from core.worker.community import Community
 from core.worker.compute.supervisor import ComputeSupervisor
-from core.worker.connected_peers import peer_status
+from core.worker.connected_peers import meet, peer_status
 from core.worker.credit_board import CreditBoard
 from core.worker.places import NetworkOptions
 from core.worker.swarm import Swarm
@@ -349,28 +349,9 @@ class Network:
         )
 
     async def meet(self, address: str) -> Met:
-        """Join through a peer that the user names. Who has answered once is known at the next start as well.
-
-        Args:
-            address: as `hearth address` prints it.
-
-        Raises:
-            IdentityError: no peer's name.
-            SettingsError: no address behind it.
-            NetworkError: it has no address or is this PC's own, or nobody with this key answered there.
-        """
-        named = parse_address(address)
-        for socket in named.addresses:
-            check_socket(socket)
-        peer = PeerId(named.peer)
-        if peer == self.identity.peer:
-            raise NetworkError(notice("peer.itself"))
-        if not named.addresses and peer not in self.node.pool.links:
-            raise NetworkError(notice("peer.no_address", peer=peer.hex()))
-        self.node.learn(named)
-        await self.node.pool.link(peer)
-        self._know([named])
-        return Met(peer.hex())
+        """See `connected_peers.meet`. Who has answered once is known at the next start as well."""
+        self._know([named := await meet(self.node, address)])
+        return Met(PeerId(named.peer).hex())
 
     async def dht_get(self, key: str) -> list[DhtRecord]:
         """The records of a key, of this network's replicas; a run's name in it stands for the run's id."""

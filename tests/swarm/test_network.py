@@ -197,7 +197,7 @@ def test_a_peer_is_added_while_the_worker_runs_and_known_at_the_next_start(
         assert not network(a).peers
         me, other, there = network(a).address, network(backbone).peer, address(backbone)
         assert "does not name a peer" in add(a.folder, "nobody@127.0.0.1:1")
-        assert "is no network address" in add(a.folder, f"{other}@foo")
+        assert "is not a network address" in add(a.folder, f"{other}@foo")
         assert "has no address here" in add(a.folder, other)
         assert "cannot call itself" in add(a.folder, me)
         assert f"({other[:8]})" in add(a.folder, there)

@@ -100,7 +100,7 @@ def test_a_backoff_doubles_up_to_its_longest_and_starts_again() -> None:
 
 
 def test_electricity_is_told_in_figures_that_people_read() -> None:
-    told = {8.75e-07: "0 Wh", 0.0042: "4.2 Wh", 0.0999: "99.9 Wh", 0.1: "0.1 kWh", 1234.567: "1234.57 kWh"}
+    told = {8.75e-07: "0 Wh", 0.0042: "4.2 Wh", 0.0999: "99.9 Wh", 0.1: "0.1 kWh", 1234.567: "1235 kWh"}
     for kwh, words in told.items():
         assert electricity(kwh) == words
     assert [counted(number, "peer") for number in (0, 1, 2500)] == ["0 peers", "1 peer", "2,500 peers"]
