@@ -12,7 +12,7 @@ from app.first_run import estimates
 from app.first_run.speed import SpeedTest
 from app.first_run.step import Step
 from app.formats import data_size, number, percent
-from app.language import told, tr, tr_setting
+from app.language import at_most, told, tr, tr_setting
 from app.pages.settings.recovery_words import RecoveryWords
 from app.pages.settings.setting_row import Row, login_row, row_of
 from app.widgets.basics import Card, Facts, Label, Pair
@@ -22,6 +22,7 @@ from core import consent
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
 from core.contracts.settings import Settings, profile_values
+from core.contracts.words import size
 from core.store import settings_file
 
 OFFERED = ("run", "profile", "idle_only")
@@ -104,7 +105,7 @@ class Consent(Step):
         hosts = tr(
             "In the first run, up to %Ln expert(s) in about {memory} of memory.",
             likely.experts,
-            memory=data_size(likely.memory_bytes),
+            memory=size(likely.memory_bytes, at_most),
         )
         power = tr(
             "About {watts} W for the processor while it computes, by its number of cores; more with a graphics card. "

@@ -265,13 +265,13 @@ async def test_who_may_not_use_the_network_lets_brokers_go_until_it_may(tmp_path
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--broker", "http://host:1"], "no address of a broker"),
-        (["--broker", "mqtt://host"], "no address of a broker"),
+        (["--broker", "http://host:1"], "is not the address of a broker"),
+        (["--broker", "mqtt://host"], "is not the address of a broker"),
         (["--mosquitto"], "name its address by --broker"),
         (["--broker", "mqtts://host:1"], "needs --certificate and --key"),
         (["--broker", "mqtt://host:1", "--certificate", "c", "--key", "k"], "one with mqtt takes neither"),
         (["--broker", "mqtts://host:1", "--certificate", "missing", "--key", "missing"], "cannot be used"),
-        (["--metrics", "localhost:1"], "no address and port"),
+        (["--metrics", "localhost:1"], "is not an address and port"),
     ],
 )
 def test_what_a_backbone_peer_is_asked_wrongly_is_told(

@@ -4,12 +4,13 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from app.formats import data_size
-from app.language import told, tr, tr_run
+from app.language import at_most, told, tr, tr_run
 from core.commands import proposal
 from core.contracts import manifest as manifests
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails, access_of
 from core.contracts.run_times import told as told_times
+from core.contracts.words import size
 
 SHOWN = 16
 """Of a key, so many digits are shown where there is little room."""
@@ -90,7 +91,7 @@ def needs(run: RunDetails) -> str:
     manifest = run.manifest
     memory, disk = (of << 20 if of else None for of in (manifest.needs_memory_mb, manifest.needs_disk_mb))
     parts = [
-        tr("a PC with {size} of memory", size=data_size(memory)) if memory else "",
+        tr("a PC with {size} of memory", size=size(memory, at_most)) if memory else "",
         tr("{size} free on the disk", size=data_size(disk)) if disk else "",
         tr("Hearth {version} or newer", version=manifest.needs) if manifest.needs else "",
     ]
@@ -100,7 +101,7 @@ def needs(run: RunDetails) -> str:
     costs = proposal.of_manifest(manifest, run.data_bytes, proposal.VOLUNTEERS)
     takes = tr(
         "While it trains, about {memory} of memory, and up to {traffic} sent and as much received in an hour.",
-        memory=data_size(costs.memory_bytes),
+        memory=size(costs.memory_bytes, at_most),
         traffic=data_size(costs.sent_per_hour),
     )
     limits = tr("Memory, disk space, traffic and hours stay within your limits in Settings.")
