@@ -238,7 +238,7 @@ def test_before_it_is_joined_a_run_says_all_that_it_asks_for(qtbot: QtBot, deskt
         "466 kB from the organiser, in 8 parts",
         "Licence of the data: CC-BY-SA-4.0; of the model: MIT.",
         "A PC with 3.9 GB of memory, 2.1 GB free on the disk.",
-        "Up to 466 kB of data are fetched. While it trains, about 796 MB of memory, and up to",
+        "Up to 466 kB of data are fetched. While it trains, about 759 MB of memory, and up to",
         "this PC's address and public key",
         "Web servers that have the data see the address, too: data.example.org.",
     ):
