@@ -108,7 +108,7 @@ class Consent(Step):
             memory=size(likely.memory_bytes, at_most),
         )
         power = tr(
-            "About {watts} W for the processor while it computes, by its number of cores; more with a graphics card. "
+            "About {watts} W for the CPU while it computes, by its number of cores; more with a graphics card. "
             "You set the limit.",
             watts=number(likely.watts),
         )
@@ -271,11 +271,11 @@ def limits(values: dict[str, Any]) -> str:
         "here": percent(values["memory_in_use_percent"] / 100, 0),
         "away": percent(values["memory_idle_percent"] / 100, 0),
     }
-    processor = tr("Processor: {here} of the time while you are here, {away} while away", **share)
+    cpu = tr("CPU: {here} of the time while you are here, {away} while away", **share)
     on = tr("on %Ln thread(s)", threads) if threads else tr("on half of the cores")
-    parts = [processor, on, *([tr("no hotter than {heat} °C", heat=heat)] if heat else [])]
+    parts = [cpu, on, *([tr("no hotter than {heat} °C", heat=heat)] if heat else [])]
     ram = tr("Memory: {here} while you are here, {away} while away.", **memory)
     gpu = tr("GPU: also while you are here.") if values["gpu_in_use"] else tr("GPU: only while you are away.")
     likely = estimates.of_settings(values)
-    power = tr("About {watts} W for the processor while you are away.", watts=number(likely.watts))
+    power = tr("About {watts} W for the CPU while you are away.", watts=number(likely.watts))
     return f"{', '.join(parts)}. {ram} {gpu} {power}"

@@ -158,16 +158,16 @@
       <translation>Hearth fragt, wie lange die letzte Eingabe her ist, nicht was sie war, und welche Programme laufen, um ihnen Platz zu machen. Das bleibt auf diesem PC.</translation>
     </message>
     <message>
-      <source>Processor: {here} of the time while you are here, {away} while away</source>
-      <translation>Prozessor: {here} der Zeit, während du da bist, {away}, während du weg bist</translation>
+      <source>CPU: {here} of the time while you are here, {away} while away</source>
+      <translation>CPU: {here} der Zeit, während du da bist, {away}, während du weg bist</translation>
     </message>
     <message>
       <source>Memory: {here} while you are here, {away} while away.</source>
       <translation>Arbeitsspeicher: {here}, während du da bist, {away}, während du weg bist.</translation>
     </message>
     <message>
-      <source>About {watts} W for the processor while you are away.</source>
-      <translation>Etwa {watts} W für den Prozessor, während du weg bist.</translation>
+      <source>About {watts} W for the CPU while you are away.</source>
+      <translation>Etwa {watts} W für die CPU, während du weg bist.</translation>
     </message>
     <message>
       <source>Matrix arithmetic for a neural network. It stops as soon as you are back, unless you choose otherwise in the next step.</source>
@@ -181,8 +181,8 @@
       </translation>
     </message>
     <message>
-      <source>About {watts} W for the processor while it computes, by its number of cores; more with a graphics card. You set the limit.</source>
-      <translation>Etwa {watts} W für den Prozessor, solange er rechnet, nach der Zahl seiner Kerne; mit Grafikkarte mehr. Die Grenze setzt du.</translation>
+      <source>About {watts} W for the CPU while it computes, by its number of cores; more with a graphics card. You set the limit.</source>
+      <translation>Etwa {watts} W für die CPU, solange er rechnet, nach der Zahl ihrer Kerne; mit Grafikkarte mehr. Die Grenze setzt du.</translation>
     </message>
     <message>
       <source>Numbers that result from the computation, to peers of the same run: at most {size} an hour, and at most a quarter of your upload. None on metered networks.</source>
