@@ -185,8 +185,8 @@
       <translation>Etwa {watts} W für die CPU, solange er rechnet, nach der Zahl ihrer Kerne; mit Grafikkarte mehr. Die Grenze setzt du.</translation>
     </message>
     <message>
-      <source>Numbers that result from the computation, to peers of the same run: at most {size} an hour, and at most a quarter of your upload. None on metered networks.</source>
-      <translation>Zahlen, die beim Rechnen entstehen, an Peers desselben Laufs: höchstens {size} in der Stunde und höchstens ein Viertel deines Uploads. Nichts über getaktete Netze.</translation>
+      <source>Numbers that result from the computation, to peers of the same run: at most {size} an hour. None on metered networks. You set the limit.</source>
+      <translation>Zahlen, die beim Rechnen entstehen, an Peers desselben Laufs: höchstens {size} in der Stunde. Nichts über getaktete Netzwerke. Die Grenze setzt du.</translation>
     </message>
     <message>
       <source>Peers you work with see your internet address and your key. No name is asked for.</source>
