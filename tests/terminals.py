@@ -60,10 +60,10 @@ class Terminal:
         os.write(self._ours, keys.encode())
 
     def until(self, words: str) -> None:
-        """Read on until the program has said this since the last time."""
+        """Read on until the program has said this since the last time, wherever its lines are broken."""
         deadline = time.monotonic() + PATIENCE_S
         heard = ""
-        while words not in heard:
+        while words not in " ".join(plain(heard).split()):
             assert time.monotonic() < deadline, f"{words!r} did not come:\n{plain(heard)}"
             heard += self._read()
 
