@@ -378,9 +378,9 @@ def test_a_manifest_that_has_gone_does_not_keep_the_worker_from_starting(tmp_pat
     ("content", "says"),
     [
         (None, "no file"),
-        (b"", "no PNG"),
-        (b"\x89PNG\r\n\x1a\n" + b"\0" * 64, "no PNG"),
-        (b"GIF89a" + b"\0" * 64, "no PNG"),
+        (b"", "is not a PNG picture"),
+        (b"\x89PNG\r\n\x1a\n" + b"\0" * 64, "is not a PNG picture"),
+        (b"GIF89a" + b"\0" * 64, "is not a PNG picture"),
         (empty_png(50_000, 50_000), "too many"),
     ],
 )
