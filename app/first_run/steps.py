@@ -122,8 +122,8 @@ class Consent(Step):
     def _leaves() -> list[tuple[str, str, str]]:
         likely = estimates.of_settings(dataclasses.asdict(Settings()))
         tensors = tr(
-            "Numbers that result from the computation, to peers of the same run: at most {size} an hour. None on metered "
-            "networks. You set the limit.",
+            "Numbers that result from the computation, to peers of the same run: at most {size} an hour. None on "
+            "metered networks. You set the limit.",
             size=data_size(likely.sent_per_hour),
         )
         address = tr("Peers you work with see your internet address and your key. No name is asked for.")
