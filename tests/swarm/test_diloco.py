@@ -59,7 +59,7 @@ def all_are_told_of(peers: dict[str, RunningWorker]) -> None:
         assert status.progress and status.progress.unit == "steps" and status.progress.done < status.progress.target
         assert status.sent > 0 and status.received > 0
         shown = hearth(running.folder, "trunk").stdout
-        assert shown.count("(this PC)") >= 1 and "traffic" in shown
+        assert shown.count(", this PC") >= 1 and "traffic" in shown
         (row,) = [rule for rule in running.status().why if rule.rule == "trunk"]
         assert row.live.code == "trunk.goes_on" and not row.stops
 

@@ -257,7 +257,7 @@ async def test_a_list_that_is_none_is_told_and_not_read_again_and_again(tmp_path
     put(tmp_path / "0" / "runs" / "digits", [nonsense], 0)
     named = ShardList(hashlib.sha256(nonsense).hexdigest(), len(nonsense))
     async with places(tmp_path, msgspec.structs.replace(run, shard_list=named)) as (organiser, _):
-        with pytest.raises(DataError, match="is none"):
+        with pytest.raises(DataError, match="is not valid"):
             await organiser.tend()
         assert organiser.exchange.rest_s > 600 and not organiser.begun
 
