@@ -162,6 +162,11 @@ async def test_trunks_have_the_same_bits_after_each_step_and_go_on_when_a_traine
         assert len({trainer.trunk.samples for trainer in left if trainer.trunk.step == goal}) <= 1
         for trainer in left:
             await trainer.end()
+        assert left[0].worker.who()[0]
+        left[0].worker._note(Gathered(0, 0))
+        assert left[0].worker.who() == ([], []), (
+            "compute runs again, from an older checkpoint: it has agreed on nothing"
+        )
 
 
 @pytest.mark.timeout(900)

@@ -177,6 +177,8 @@ class DeDLOC(Agreement):
             self._alone, self._agreed, self._who = True, None, NOBODY
             self._trunks.clear()
             self._means.clear()
+        if before is not None and gathered.version < before.version:  # compute runs again, from an older checkpoint
+            self._agreed, self._who = None, NOBODY
         if now - self._heard > EXPIRY_S:  # the others may be far ahead
             self._settled = False
         self._heard = now
