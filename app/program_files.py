@@ -2,11 +2,12 @@
 
 import hashlib
 import re
-import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
+
+from core.contracts.build import this_build
 
 PARTS = ("app", "core", "resources")
 """The packages that a build is made of."""
@@ -45,14 +46,14 @@ def read() -> Build:
 
 
 def digest(root: Path = Path(__file__).parents[1]) -> str:
-    """The first `SHOWN` digits of SHA-256 over names and contents of the program's files; of a packaged app, of its
-    executable, which holds them.
+    """The first `SHOWN` digits of SHA-256 over names and contents of the program's files; of a package, as they were
+    when it was built, with all libraries.
 
     Raises:
         OSError: a file cannot be read.
     """
-    if getattr(sys, "frozen", False):
-        return hashlib.sha256(Path(sys.executable).read_bytes()).hexdigest()[:SHOWN]
+    if this_build().frozen:
+        return this_build().hash[:SHOWN]
     whole = hashlib.sha256()
     for path in sorted(_files(root)):
         content = path.read_bytes()

@@ -287,9 +287,9 @@ class _Version(argparse.Action):
     """Looks the version up only if it is asked for."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
-        from importlib.metadata import version
+        from core.contracts.build import this_build
 
-        print(f"hearth {version('hearth')}")
+        print(f"hearth {this_build().version}")
         parser.exit()
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers.expat import ExpatError
 
+from core.contracts.build import hearth_command
 from core.contracts.errors import HearthError
 from core.contracts.notices import notice
 from core.store.data_folder import data_path
@@ -54,9 +55,7 @@ def command(folder: Path) -> list[str]:
 def program() -> list[str]:
     """How Hearth is run from any folder."""
     script = Path(sys.executable).with_name("hearth.exe" if sys.platform == "win32" else "hearth")
-    if getattr(sys, "frozen", False):
-        return [sys.executable]
-    return [str(script)] if script.exists() else [sys.executable, "-m", "core"]
+    return [str(script)] if script.exists() else hearth_command()
 
 
 def in_folder(folder: Path) -> list[str]:

@@ -21,6 +21,7 @@ from app.worker.client import WorkerClient
 from app.worker.supervision import Do, Phase, Report, Supervision, exit_reason
 from core import consent
 from core.contracts import errors
+from core.contracts.build import hearth_command
 from core.contracts.control import ADDRESS_FILE, Address
 from core.contracts.notices import FAULTS_AS_NOTICES, Notice, fault_of, notice
 from core.regular_files import empty_regular, open_regular, read_regular
@@ -37,9 +38,8 @@ else:
 
 
 def hearth(folder: Path, *words: str) -> list[str]:
-    """A command line of Hearth's: a packaged app takes it itself; from the sources Python is asked for it."""
-    start = [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "core"]
-    return [*start, *words, "--data-dir", str(folder)]
+    """A command line of Hearth's that concerns a data folder."""
+    return hearth_command(*words, "--data-dir", str(folder))
 
 
 def worker_command(folder: Path) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from core.commands import common, manifests, publish, run_status
+from core.contracts.build import hearth_command, this_build
 from core.contracts.control import JoinRunParams, LeaveRunParams, RunLinked, RunParams, WeightParams
 from core.contracts.errors import CheckpointError, ComputeError, NotRunning, SettingsError
 from core.contracts.export import Collected, CollectParams, ExportAnswer, Exported, ExportJob
@@ -19,7 +20,6 @@ from core.contracts.run_link import is_link, parse_link
 from core.contracts.status import RunStatus, Status
 from core.contracts.telemetry import NoticeParams
 from core.contracts.words import counted
-from core.pipe.worker_end import with_torch
 
 COLLECT_S = 600.0
 """For fetching the states of all parts from other peers."""
@@ -170,7 +170,8 @@ def _export(options: argparse.Namespace) -> None:
     if missing := done.experts - done.trained:
         whole = counted(done.experts, "expert")
         print(f"{missing:,} of {whole} as they began: not trained yet, or nobody gave the state.")
-    print(f"Try it: {sys.executable} {out / 'model.py'}")
+    python = "python3" if this_build().frozen else sys.executable  # a package's own runs nothing but Hearth
+    print(f"Try it: {python} {out / 'model.py'}")
 
 
 def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
@@ -189,7 +190,7 @@ def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
         out = (options.out or Path(collected.run)).resolve()
         print(f"Writing and evaluating {counted(collected.experts, 'expert')} ...", file=sys.stderr)
         job = msgspec.json.encode(ExportJob(collected, str(out)))
-        process = subprocess.run(with_torch("write-model"), input=job, stdout=subprocess.PIPE, check=False)
+        process = subprocess.run(hearth_command("write-model"), input=job, stdout=subprocess.PIPE, check=False)
         if process.returncode:
             raise ComputeError(notice("export.failed", status=process.returncode))
         answer = msgspec.json.decode(process.stdout, type=ExportAnswer)

@@ -5,10 +5,10 @@ import contextlib
 import logging
 import os
 import signal
-import sys
 import time
 from typing import cast
 
+from core.contracts.build import hearth_command
 from core.contracts.errors import ComputeError, ProtocolError
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import ANNOUNCED
@@ -25,18 +25,9 @@ JOINED = 64 * 1024
 """Frames up to this size are written in one piece."""
 
 
-def with_torch(process: str) -> list[str]:
-    """How to start a process that has torch; a frozen app starts its own executable.
-
-    Args:
-        process: one of `core.cli.PROCESSES`.
-    """
-    return [sys.executable, *([] if getattr(sys, "frozen", False) else ["-m", "core"]), process]
-
-
 def command() -> list[str]:
     """How to start a compute process."""
-    return with_torch("compute")
+    return hearth_command("compute")
 
 
 def cause_of_death(code: int) -> Notice:
