@@ -104,9 +104,8 @@ def _printed(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.JoinedStr):
             parts = [str(value.value) if isinstance(value, ast.Constant) else "{}" for value in node.values]
             yield "".join(parts)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
-            if " " in node.value:
-                yield node.value
+        elif isinstance(node, ast.Constant) and id(node) not in told and " " in str(node.value):
+            yield str(node.value)
 
 
 def _blocks(page: str) -> Iterator[str]:

@@ -21,7 +21,7 @@
     </message>
     <message>
       <source>Hearth is quitting; the worker saves its work.</source>
-      <translation>Hearth wird beendet; der Worker sichert seine Arbeit.</translation>
+      <translation>Hearth wird beendet; der Worker speichert seine Arbeit.</translation>
     </message>
     <message>
       <source>Ends by itself, in 10 s at the latest.</source>
@@ -32,8 +32,8 @@
       <translation>Hearth läuft im Infobereich weiter. Sein Symbol öffnet das Fenster wieder; „Beenden“ beendet es.</translation>
     </message>
     <message>
-      <source>Quit Hearth on the other PC and start it there again: from here it could not be started.</source>
-      <translation>Beende Hearth auf dem anderen PC und starte es dort neu: Von hier aus ließe es sich nicht starten.</translation>
+      <source>Quit Hearth on the other PC and start it again there. It cannot be started from here.</source>
+      <translation>Beende Hearth auf dem anderen PC und starte es dort neu. Von hier aus lässt es sich nicht starten.</translation>
     </message>
     <message>
       <source>This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.</source>
@@ -76,7 +76,7 @@
       <translation>Der Worker startet.</translation>
     </message>
     <message>
-      <source>A few seconds of computing, also while you are here. It decides how many experts this PC hosts.</source>
+      <source>A few seconds of computing, even while you are here. They decide how many experts this PC hosts.</source>
       <translation>Ein paar Sekunden Rechenzeit, auch während du da bist. Davon hängt ab, wie viele Experten dieser PC beherbergt.</translation>
     </message>
     <message>
@@ -97,7 +97,7 @@
     </message>
     <message>
       <source>Compute is starting.</source>
-      <translation>Das Rechnen startet.</translation>
+      <translation>Der Rechenprozess startet.</translation>
     </message>
     <message>
       <source>One expert</source>
@@ -109,7 +109,7 @@
     </message>
     <message>
       <source>Memory of an expert</source>
-      <translation>Speicher je Experte</translation>
+      <translation>Arbeitsspeicher je Experte</translation>
     </message>
     <message>
       <source>Measured.</source>
@@ -120,12 +120,12 @@
       <translation>Gemessen wird, sobald dieser PC rechnen darf. {reason} {until}</translation>
     </message>
     <message>
-      <source>It takes longer than usual. You can go on: it is measured as soon as this PC may compute.</source>
+      <source>It takes longer than usual. You can continue: it is measured as soon as this PC may compute.</source>
       <translation>Es dauert länger als üblich. Du kannst weitermachen: Gemessen wird, sobald dieser PC rechnen darf.</translation>
     </message>
     <message>
       <source>Measure again</source>
-      <translation>Noch einmal messen</translation>
+      <translation>Erneut messen</translation>
     </message>
     <message>
       <source>samples/s</source>
@@ -144,7 +144,7 @@
     </message>
     <message>
       <source>Compute is starting, for {seconds} s so far.</source>
-      <translation>Das Rechnen startet seit {seconds} s.</translation>
+      <translation>Der Rechenprozess startet seit {seconds} s.</translation>
     </message>
     <message numerus="yes">
       <source>%Ln core(s)</source>
@@ -181,8 +181,8 @@
       </translation>
     </message>
     <message>
-      <source>About {watts} W for the CPU while it computes, by its number of cores; more with a graphics card. You set the limit.</source>
-      <translation>Etwa {watts} W für die CPU, solange er rechnet, nach der Zahl ihrer Kerne; mit Grafikkarte mehr. Die Grenze setzt du.</translation>
+      <source>About {watts} W for the CPU while it computes, by its number of cores; more with a GPU. You set the limit.</source>
+      <translation>Etwa {watts} W für die CPU, solange sie rechnet, nach der Zahl ihrer Kerne; mit GPU mehr. Die Grenze setzt du.</translation>
     </message>
     <message>
       <source>Numbers that result from the computation, to peers of the same run: at most {size} an hour. None on metered networks. You set the limit.</source>
@@ -289,7 +289,7 @@
     </message>
     <message>
       <source>Three more steps, about two minutes. Enter continues, Alt+Left goes back.</source>
-      <translation>Noch drei Schritte, etwa zwei Minuten. Eingabe geht weiter, Alt+Links geht zurück.</translation>
+      <translation>Noch drei Schritte, etwa zwei Minuten. Enter geht weiter, Alt+Links geht zurück.</translation>
     </message>
     <message>
       <source>What never happens</source>
@@ -383,8 +383,8 @@
       <translation>Hearth {version} wurde installiert.</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told its history.</source>
-      <translation>Erscheint, sobald der Worker seinen Verlauf gemeldet hat.</translation>
+      <source>Appears as soon as the worker has sent its history.</source>
+      <translation>Erscheint, sobald der Worker seinen Verlauf gesendet hat.</translation>
     </message>
     <message>
       <source>Nothing in this time.</source>
@@ -392,12 +392,12 @@
     </message>
     <message>
       <source>{week} in 7 days
-{ever} ever</source>
+{ever} in total</source>
       <translation>{week} in 7 Tagen
 {ever} insgesamt</translation>
     </message>
     <message>
-      <source>{ever} ever
+      <source>{ever} in total
 {pending} pending</source>
       <translation>{ever} insgesamt
 {pending} offen</translation>
@@ -419,7 +419,7 @@
       <translation>Kennzahl</translation>
     </message>
     <message>
-      <source>Made of</source>
+      <source>Breakdown</source>
       <translation>Aufteilung</translation>
     </message>
     <message>
@@ -444,7 +444,7 @@
     </message>
     <message>
       <source>Computed for other peers, and confirmed by their signatures and audits.</source>
-      <translation>Für andere Teilnehmer berechnet, und von ihnen geprüft und unterschrieben.</translation>
+      <translation>Für andere Peers berechnet und von ihnen geprüft und unterschrieben.</translation>
     </message>
     <message>
       <source>{amount} today</source>
@@ -482,8 +482,8 @@
       <translation>Der PC einer Freiwilligen oder eines Freiwilligen</translation>
     </message>
     <message>
-      <source>Nobody's work of this time is verified yet. It is once a trainer has asked part of it again.</source>
-      <translation>Für diese Zeit ist noch keine Arbeit bestätigt. Das geschieht, sobald ein Trainer einen Teil davon noch einmal gefragt hat.</translation>
+      <source>No work from this period is verified yet. That happens once a trainer has asked for part of it again.</source>
+      <translation>Für diesen Zeitraum ist noch keine Arbeit bestätigt. Das geschieht, sobald ein Trainer einen Teil davon erneut abgefragt hat.</translation>
     </message>
     <message>
       <source>Today</source>
@@ -494,7 +494,7 @@
       <translation>7 Tage</translation>
     </message>
     <message>
-      <source>Ever</source>
+      <source>All time</source>
       <translation>Insgesamt</translation>
     </message>
     <message>
@@ -549,8 +549,8 @@
       <translation>Dieser PC</translation>
     </message>
     <message>
-      <source>Nothing yet. Bars appear within a minute after this PC has begun to compute.</source>
-      <translation>Noch nichts. Balken erscheinen binnen einer Minute, nachdem dieser PC zu rechnen begonnen hat.</translation>
+      <source>Nothing yet. Bars appear within a minute after this PC starts to compute.</source>
+      <translation>Noch nichts. Balken erscheinen binnen einer Minute, nachdem dieser PC zu rechnen beginnt.</translation>
     </message>
     <message>
       <source>Pictures (*.png)</source>
@@ -745,8 +745,8 @@
       <translation>Datenverkehr mit Peers</translation>
     </message>
     <message>
-      <source>Times given back to you</source>
-      <translation>Rückgaben an dich</translation>
+      <source>Times your PC was given back</source>
+      <translation>Wie oft der PC dir zurückgegeben wurde</translation>
     </message>
     <message>
       <source>d MMMM yyyy</source>
@@ -822,7 +822,7 @@
       <translation>{start} bis {end}</translation>
     </message>
     <message>
-      <source>{all} in the last seven days; the most was {day}, {amount}.</source>
+      <source>{all} in the last seven days; the most was on {day}, {amount}.</source>
       <translation>{all} in den letzten sieben Tagen; am meisten am {day}, {amount}.</translation>
     </message>
     <message>
@@ -870,8 +870,8 @@
       <translation>Auf diesem PC beherbergte Experten</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker answers.</source>
-      <translation>Zu sehen, sobald der Worker antwortet.</translation>
+      <source>Appears as soon as the worker answers.</source>
+      <translation>Erscheint, sobald der Worker antwortet.</translation>
     </message>
     <message numerus="yes">
       <source>%Ln expert(s)</source>
@@ -897,7 +897,7 @@
       <translation>Aufrufe pro Sekunde</translation>
     </message>
     <message>
-      <source>Noted from now on, while this window is open.</source>
+      <source>Recorded from now on, while this window is open.</source>
       <translation>Wird ab jetzt aufgezeichnet, solange dieses Fenster offen ist.</translation>
     </message>
     <message>
@@ -1010,7 +1010,7 @@
       <translation>von einem anderen Peer beherbergt</translation>
     </message>
     <message>
-      <source>version not told yet</source>
+      <source>version not known yet</source>
       <translation>Version noch nicht bekannt</translation>
     </message>
     <message numerus="yes">
@@ -1101,7 +1101,7 @@
     </message>
     <message>
       <source>correct on unseen samples</source>
-      <translation>bei ungesehenen Beispielen richtig</translation>
+      <translation>bei unbekannten Beispielen richtig</translation>
     </message>
     <message>
       <source>loss on them, lower is better</source>
@@ -1185,11 +1185,11 @@
     </message>
     <message>
       <source>Why am I running?</source>
-      <translation>Warum rechne ich?</translation>
+      <translation>Warum rechnet Hearth?</translation>
     </message>
     <message>
       <source>Why am I not running?</source>
-      <translation>Warum rechne ich nicht?</translation>
+      <translation>Warum rechnet Hearth nicht?</translation>
     </message>
     <message>
       <source>Start now</source>
@@ -1224,8 +1224,8 @@
       <translation>Rechenzeit nach Tagen</translation>
     </message>
     <message>
-      <source>It is asked again in {seconds} s.</source>
-      <translation>In {seconds} s wird wieder gefragt.</translation>
+      <source>Asks again in {seconds} s.</source>
+      <translation>Fragt in {seconds} s erneut.</translation>
     </message>
     <message>
       <source>shared, {time} of it on the GPU</source>
@@ -1315,8 +1315,8 @@
       <translation>Das Protokoll, deine Einstellungen und der letzte Zustand als eine Datei zum Verschicken, ohne Schlüssel und Adressen.</translation>
     </message>
     <message>
-      <source>Nothing here opens folders. The log files are in {path}</source>
-      <translation>Hier lässt sich kein Ordner öffnen. Die Protokolle liegen in {path}</translation>
+      <source>This desktop cannot open folders. The log files are in {path}</source>
+      <translation>Diese Oberfläche kann keine Ordner öffnen. Die Protokolle liegen in {path}</translation>
     </message>
     <message>
       <source>No line fits this filter.</source>
@@ -1398,8 +1398,8 @@
     <message numerus="yes">
       <source>Hollow cells: experts that did not answer, %Ln so far.</source>
       <translation>
-        <numerusform>Hohle Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
-        <numerusform>Hohle Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
+        <numerusform>Leere Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
+        <numerusform>Leere Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
       </translation>
     </message>
     <message>
@@ -1634,7 +1634,7 @@
     </message>
     <message>
       <source>“Work with other peers” is off in Settings, or the worker was started by hand without a network. It trains for itself and calls nobody.</source>
-      <translation>„Mit anderen Peers zusammenarbeiten“ ist in den Einstellungen aus, oder der Worker wurde von Hand ohne Netzwerk gestartet. Er trainiert für sich und ruft niemanden.</translation>
+      <translation>„Mit anderen Peers arbeiten“ ist in den Einstellungen aus, oder der Worker wurde von Hand ohne Netzwerk gestartet. Er trainiert für sich und verbindet sich mit niemandem.</translation>
     </message>
     <message>
       <source>You are training alone</source>
@@ -1665,20 +1665,20 @@
       <translation>Diese Einstellung öffnen</translation>
     </message>
     <message>
-      <source>Connected. Both now look for what they can do for each other.</source>
-      <translation>Verbunden. Beide sehen nun, was sie füreinander tun können.</translation>
+      <source>Connected. The two PCs now find out what they can do for each other.</source>
+      <translation>Verbunden. Beide PCs klären nun, was sie füreinander tun können.</translation>
     </message>
     <message>
       <source>Add this peer or run</source>
       <translation>Diesen Peer oder Lauf hinzufügen</translation>
     </message>
     <message>
-      <source>For others to reach this PC, its firewall has to let UDP port {port} in.</source>
-      <translation>Damit andere diesen PC erreichen, muss seine Firewall den UDP-Port {port} hereinlassen.</translation>
+      <source>For others to reach this PC, its firewall has to let UDP port {port} through.</source>
+      <translation>Damit andere diesen PC erreichen, muss seine Firewall den UDP-Port {port} durchlassen.</translation>
     </message>
     <message>
       <source>Calling this peer ...</source>
-      <translation>Dieser Peer wird gerufen ...</translation>
+      <translation>Die Verbindung zu diesem Peer wird aufgebaut ...</translation>
     </message>
     <message>
       <source>There is no connection to test while Hearth trains alone.</source>
@@ -1701,8 +1701,8 @@
       <translation>noch nicht bekannt</translation>
     </message>
     <message>
-      <source>All is as it should be.</source>
-      <translation>Alles ist, wie es sein soll.</translation>
+      <source>Everything is as it should be.</source>
+      <translation>Alles ist in Ordnung.</translation>
     </message>
     <message>
       <source>Connection test</source>
@@ -1736,8 +1736,8 @@
       <translation>Was diesen PC verlässt</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told its peers.</source>
-      <translation>Erscheint, sobald der Worker seine Peers gemeldet hat.</translation>
+      <source>Appears as soon as the worker has sent its peers.</source>
+      <translation>Erscheint, sobald der Worker seine Peers gesendet hat.</translation>
     </message>
     <message>
       <source>No peer is connected yet.</source>
@@ -1832,7 +1832,7 @@
     </message>
     <message>
       <source>At 10 a peer is banned for a time.</source>
-      <translation>Bei 10 wird ein Peer eine Zeit lang ausgeschlossen.</translation>
+      <translation>Bei 10 wird ein Peer eine Zeit lang gesperrt.</translation>
     </message>
     <message>
       <source>under 1 min</source>
@@ -1840,7 +1840,7 @@
     </message>
     <message>
       <source>It calls nobody, and nobody calls it.</source>
-      <translation>Er ruft niemanden, und niemand ruft ihn.</translation>
+      <translation>Er verbindet sich mit niemandem, und niemand mit ihm.</translation>
     </message>
     <message>
       <source>Not known yet</source>
@@ -1859,7 +1859,7 @@
       <translation>Nichts zu tun.</translation>
     </message>
     <message>
-      <source>Yes, by appointment</source>
+      <source>Yes, by arrangement</source>
       <translation>Ja, nach Absprache</translation>
     </message>
     <message>
@@ -1871,8 +1871,8 @@
       <translation>Über ein Relais</translation>
     </message>
     <message>
-      <source>Your router keeps others out, so another peer passes the sealed traffic on. That is slower.</source>
-      <translation>Dein Router hält andere fern, deshalb reicht ein anderer Peer den versiegelten Datenverkehr weiter. Das ist langsamer.</translation>
+      <source>Your router keeps others out, so another peer passes the encrypted traffic on. That is slower.</source>
+      <translation>Dein Router hält andere fern, deshalb reicht ein anderer Peer den verschlüsselten Datenverkehr weiter. Das ist langsamer.</translation>
     </message>
     <message>
       <source>Forward a UDP port to this PC in your router, and start Hearth with that port, to be called directly.</source>
@@ -1892,7 +1892,7 @@
     </message>
     <message>
       <source>No peer has reported yet whether this PC is reachable.</source>
-      <translation>Noch hat kein Backbone-Peer gemeldet, wie dieser PC von außen zu sehen ist.</translation>
+      <translation>Noch hat kein Peer gemeldet, ob dieser PC erreichbar ist.</translation>
     </message>
     <message>
       <source>It is measured as soon as a backbone peer is connected.</source>
@@ -1920,11 +1920,11 @@
     </message>
     <message>
       <source>Determined by: {step}.</source>
-      <translation>Was es gezeigt hat: {step}.</translation>
+      <translation>Ermittelt durch: {step}.</translation>
     </message>
     <message>
-      <source>This run's trainers agree on one trunk by {way}. Hearth works alone on this PC: it agrees with nobody.</source>
-      <translation>Die Trainer dieses Laufs einigen sich per {way} auf einen Rumpf. Hearth arbeitet auf diesem PC allein: Es einigt sich mit niemandem.</translation>
+      <source>This run's trainers agree on one trunk by {way}. Hearth works alone on this PC and takes no part.</source>
+      <translation>Die Trainer dieses Laufs einigen sich per {way} auf einen Rumpf. Hearth arbeitet auf diesem PC allein und macht dabei nicht mit.</translation>
     </message>
     <message>
       <source>This run's trainers agree on one trunk by {way}. They have not done so since Hearth's start.</source>
@@ -1945,7 +1945,7 @@
       </translation>
     </message>
     <message>
-      <source>The trunk that all go on from has been here for {ago}. Next, trainers agree on it by {way}.</source>
+      <source>The trunk that all continue from has been here for {ago}. Next, trainers agree on it by {way}.</source>
       <translation>Der Rumpf, von dem alle ausgehen, ist seit {ago} da. Als Nächstes einigen sich die Trainer per {way} darauf.</translation>
     </message>
     <message>
@@ -2043,11 +2043,11 @@
     </message>
     <message>
       <source>While it trains, about {memory} of memory, and up to {traffic} sent and as much received in an hour.</source>
-      <translation>Beim Trainieren etwa {memory} Speicher, und bis zu {traffic} pro Stunde gesendet und ebenso viel empfangen.</translation>
+      <translation>Beim Trainieren etwa {memory} Arbeitsspeicher, und bis zu {traffic} pro Stunde gesendet und ebenso viel empfangen.</translation>
     </message>
     <message>
       <source>Memory, disk space, traffic and hours stay within your limits in Settings.</source>
-      <translation>Speicher, Plattenplatz, Datenverkehr und Zeiten bleiben innerhalb deiner Grenzen in den Einstellungen.</translation>
+      <translation>Arbeitsspeicher, Speicherplatz, Datenverkehr und Zeiten bleiben innerhalb deiner Grenzen in den Einstellungen.</translation>
     </message>
     <message>
       <source>To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your files and what you type do not; a name only if you have set one in Settings.</source>
@@ -2070,7 +2070,7 @@
       <translation>Text fortsetzen</translation>
     </message>
     <message>
-      <source>To tell what a picture shows</source>
+      <source>To say what a picture shows</source>
       <translation>Sagen, was ein Bild zeigt</translation>
     </message>
     <message numerus="yes">
@@ -2113,7 +2113,7 @@
     </message>
     <message>
       <source>{size} free on the disk</source>
-      <translation>{size} frei auf der Platte</translation>
+      <translation>{size} frei auf der Festplatte</translation>
     </message>
     <message>
       <source>Hearth {version} or newer</source>
@@ -2145,11 +2145,11 @@
     </message>
     <message>
       <source>The run “{run}” is by invitation only. Only its organiser can invite, on the PC with the key {key}. The link below shows others what the run is. To take part, they must send the organiser the address on their page Network.</source>
-      <translation>Am Lauf „{run}“ nimmt nur teil, wer eingeladen ist. Einladen kann nur der Organisator, auf dem PC mit dem Schlüssel {key}. Der Link unten zeigt anderen, was der Lauf ist. Um mitzumachen, müssen sie dem Organisator die Adresse schicken, die auf ihrer Seite Netzwerk steht.</translation>
+      <translation>Am Lauf „{run}“ nimmt nur teil, wer eingeladen ist. Einladen kann nur der Veranstalter, auf dem PC mit dem Schlüssel {key}. Der Link unten zeigt anderen, was der Lauf ist. Um mitzumachen, müssen sie dem Veranstalter die Adresse schicken, die auf ihrer Seite Netzwerk steht.</translation>
     </message>
     <message>
       <source>Whoever has this link can join the run “{run}”: they paste it under Add a run, or open it. It leads to this PC and the peers that the run names; one of them must be on.</source>
-      <translation>Wer diesen Link hat, kann dem Lauf „{run}“ beitreten: ihn unter „Lauf hinzufügen“ einfügen oder öffnen. Er führt zu diesem PC und den Peers, die der Lauf nennt; einer davon muss an sein.</translation>
+      <translation>Wer diesen Link hat, kann dem Lauf „{run}“ beitreten: ihn unter „Lauf hinzufügen“ einfügen oder öffnen. Er führt zu diesem PC und den Peers, die der Lauf nennt; einer davon muss eingeschaltet sein.</translation>
     </message>
     <message numerus="yes">
       <source>This link lets {name} in for %Ln day(s), and nobody else. Send it to them: they paste it under Add a run, or open it. To let them in for longer, make another one.</source>
@@ -2211,8 +2211,8 @@
       <translation>Füge den Link ein, den dir jemand gegeben hat, oder öffne die Datei eines Manifests. Du siehst, was der Lauf ist, bevor du beitrittst.</translation>
     </message>
     <message>
-      <source>Nobody has signed this run: it cannot be told who made it, or whether somebody has changed it on the way. Join it only if you trust whoever gave it to you.</source>
-      <translation>Niemand hat diesen Lauf unterschrieben: Wer ihn gemacht hat und ob ihn unterwegs jemand geändert hat, lässt sich nicht sagen. Tritt nur bei, wenn du dem vertraust, von dem du ihn hast.</translation>
+      <source>Nobody has signed this run: nobody can say who made it, or whether it was changed on the way. Join it only if you trust whoever gave it to you.</source>
+      <translation>Niemand hat diesen Lauf unterschrieben: Niemand kann sagen, wer ihn gemacht hat oder ob er unterwegs geändert wurde. Tritt nur bei, wenn du dem vertraust, von dem du ihn hast.</translation>
     </message>
     <message>
       <source>Careful: this is not the run “{title}” that this PC has joined ({run}). It only has the same title, and the organiser of that one has not signed it.</source>
@@ -2257,8 +2257,8 @@
     <message numerus="yes">
       <source>%Ln PC(s) here say(s) to train it; signed by {key}</source>
       <translation>
-        <numerusform>%Ln PC hier trainiert ihn, wie er sagt; unterschrieben von {key}</numerusform>
-        <numerusform>%Ln PCs hier trainieren ihn, wie sie sagen; unterschrieben von {key}</numerusform>
+        <numerusform>%Ln PC hier gibt an, ihn zu trainieren; unterschrieben von {key}</numerusform>
+        <numerusform>%Ln PCs hier geben an, ihn zu trainieren; unterschrieben von {key}</numerusform>
       </translation>
     </message>
     <message>
@@ -2270,12 +2270,12 @@
       <translation>Manifeste (*.toml *.json)</translation>
     </message>
     <message>
-      <source>Asking the peers of the link what this run is. Nothing is joined by that.</source>
-      <translation>Die Peers des Links werden gefragt, was dieser Lauf ist. Beigetreten wird damit nicht.</translation>
+      <source>Asking the peers in the link what this run is. That does not join it.</source>
+      <translation>Die Peers des Links werden gefragt, was dieser Lauf ist. Das ist noch kein Beitritt.</translation>
     </message>
     <message>
-      <source>Reading what this run is. Nothing is joined by that.</source>
-      <translation>Es wird gelesen, was dieser Lauf ist. Beigetreten wird damit nicht.</translation>
+      <source>Reading what this run is. That does not join it.</source>
+      <translation>Es wird gelesen, was dieser Lauf ist. Das ist noch kein Beitritt.</translation>
     </message>
     <message>
       <source>{seconds} s; gives up after {most} s.</source>
@@ -2314,12 +2314,12 @@
       <translation>Läufe, die zu Hearth gehören</translation>
     </message>
     <message>
-      <source>Another link has come. Open it again when you have decided on this run.</source>
-      <translation>Ein anderer Link ist gekommen. Öffne ihn noch einmal, wenn du über diesen Lauf entschieden hast.</translation>
+      <source>Another link has arrived. Open it again when you have decided on this run.</source>
+      <translation>Ein anderer Link ist eingetroffen. Öffne ihn erneut, wenn du über diesen Lauf entschieden hast.</translation>
     </message>
     <message>
-      <source>Waiting for the worker, which looks at the run.</source>
-      <translation>Gewartet wird auf den Worker, der den Lauf ansieht.</translation>
+      <source>Waiting for the worker to look at the run.</source>
+      <translation>Warten auf den Worker, der den Lauf ansieht.</translation>
     </message>
     <message>
       <source>Before you join</source>
@@ -2358,8 +2358,8 @@
       <translation>{run} ansehen</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told it.</source>
-      <translation>Erscheint, sobald der Worker es mitgeteilt hat.</translation>
+      <source>Appears as soon as the worker has sent it.</source>
+      <translation>Erscheint, sobald der Worker es gesendet hat.</translation>
     </message>
     <message>
       <source>This is the only run of this PC. Add another one first, then leave this one.</source>
@@ -2395,7 +2395,7 @@
     </message>
     <message>
       <source>Continues when it has room: allow more disk space in Settings, or leave another run.</source>
-      <translation>Geht weiter, wenn Platz da ist: Erlaube in den Einstellungen mehr Plattenplatz oder verlass einen anderen Lauf.</translation>
+      <translation>Geht weiter, wenn Platz da ist: Erlaube in den Einstellungen mehr Speicherplatz oder verlass einen anderen Lauf.</translation>
     </message>
     <message>
       <source>Waits</source>
@@ -2461,7 +2461,7 @@
       <translation>Heute gerechnet</translation>
     </message>
     <message>
-      <source>Computed ever</source>
+      <source>Computed in total</source>
       <translation>Insgesamt gerechnet</translation>
     </message>
     <message>
@@ -2516,8 +2516,8 @@
       <translation>Bild des Laufs</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told its runs.</source>
-      <translation>Erscheint, sobald der Worker seine Läufe mitgeteilt hat.</translation>
+      <source>Appears as soon as the worker has sent its runs.</source>
+      <translation>Erscheint, sobald der Worker seine Läufe gesendet hat.</translation>
     </message>
     <message>
       <source>A link or the file of a manifest can also be dropped onto this window.</source>
@@ -2537,11 +2537,11 @@
     </message>
     <message>
       <source>The worker saves and ends, Hearth no longer starts when you log in, and asks again before it does anything. What was trained stays on this PC.</source>
-      <translation>Der Worker sichert und endet, Hearth startet nicht mehr bei der Anmeldung und fragt erneut, bevor es etwas tut. Was trainiert wurde, bleibt auf diesem PC.</translation>
+      <translation>Der Worker speichert und endet, Hearth startet nicht mehr bei der Anmeldung und fragt erneut, bevor es etwas tut. Was trainiert wurde, bleibt auf diesem PC.</translation>
     </message>
     <message>
       <source>The worker saves and ends, and this window closes. Closing the window alone leaves both running.</source>
-      <translation>Der Worker sichert und endet, und dieses Fenster schließt sich. Schließt du nur das Fenster, laufen beide weiter.</translation>
+      <translation>Der Worker speichert und endet, und dieses Fenster schließt sich. Schließt du nur das Fenster, laufen beide weiter.</translation>
     </message>
     <message>
       <source>You agreed on {date}, in the window.</source>
@@ -2632,7 +2632,7 @@
       <translation>Hearth starten, wenn ich mich anmelde</translation>
     </message>
     <message>
-      <source>It starts in the tray, without opening its window. Your system keeps this; it can be changed there too.</source>
+      <source>It starts in the tray, without opening its window. Your system stores this; you can change it there too.</source>
       <translation>Hearth startet im Infobereich, ohne sein Fenster zu öffnen. Dein System merkt sich das; dort lässt es sich auch ändern.</translation>
     </message>
     <message>
@@ -2640,7 +2640,7 @@
       <translation>Links zu Läufen mit Hearth öffnen</translation>
     </message>
     <message>
-      <source>A click on a link that begins with hearth:// shows what that run is, and asks whether to join it. Your system keeps this.</source>
+      <source>A click on a link that begins with hearth:// shows what that run is, and asks whether to join it. Your system stores this.</source>
       <translation>Ein Klick auf einen Link, der mit hearth:// beginnt, zeigt, was der Lauf ist, und fragt, ob du beitreten willst. Dein System merkt sich das.</translation>
     </message>
     <message>
@@ -2727,7 +2727,7 @@
     </message>
     <message>
       <source>Back to Why</source>
-      <translation>Zurück zum Warum</translation>
+      <translation>Zurück zu „Warum“</translation>
     </message>
     <message>
       <source>Search settings</source>
@@ -2747,15 +2747,15 @@
     </message>
     <message>
       <source>Back to “Why am I running, or not?”</source>
-      <translation>Zurück zu „Warum läuft es, oder nicht?“</translation>
+      <translation>Zurück zu „Warum rechnet Hearth, oder nicht?“</translation>
     </message>
     <message>
       <source>Undo: {what}</source>
       <translation>Rückgängig: {what}</translation>
     </message>
     <message>
-      <source>Takes back: {what}</source>
-      <translation>Nimmt zurück: {what}</translation>
+      <source>Undoes: {what}</source>
+      <translation>Macht rückgängig: {what}</translation>
     </message>
     <message>
       <source>network model task project training data text digits manifest</source>
@@ -2993,8 +2993,8 @@
       </translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told its ledger.</source>
-      <translation>Erscheint, sobald der Worker seine Aufzeichnungen gemeldet hat.</translation>
+      <source>Appears as soon as the worker has sent its figures.</source>
+      <translation>Erscheint, sobald der Worker seine Zahlen gesendet hat.</translation>
     </message>
     <message>
       <source>Nothing has left this PC yet.</source>
@@ -3005,11 +3005,11 @@
       <translation>Die Dateien des Programms werden gelesen.</translation>
     </message>
     <message>
-      <source>In your local network this PC also announces its id, its port, and its runs with the keys of their organisers, unless “Find peers on this network” is off. Nothing is sent to the makers of Hearth.</source>
-      <translation>Im lokalen Netzwerk gibt dieser PC außerdem seine Kennung, seinen Port und seine Läufe mit den Schlüsseln ihrer Veranstalter bekannt, außer „Peers in diesem Netzwerk finden“ ist aus. An die Macher von Hearth wird nichts gesendet.</translation>
+      <source>In your local network this PC also announces its id, its port, and its runs with their organisers' keys. “Find peers on this network” turns that off. Nothing is sent to the makers of Hearth.</source>
+      <translation>Im lokalen Netzwerk gibt dieser PC außerdem seine ID, seinen Port und seine Läufe mit den Schlüsseln ihrer Veranstalter bekannt. „Peers in diesem Netzwerk finden“ schaltet das aus. An die Macher von Hearth wird nichts gesendet.</translation>
     </message>
     <message>
-      <source>Of a newer version of the worker</source>
+      <source>From a newer version of the worker</source>
       <translation>Von einer neueren Version des Workers</translation>
     </message>
     <message>
@@ -3034,7 +3034,7 @@
     </message>
     <message>
       <source>Which experts are here, their versions and load, your address and key, signed</source>
-      <translation>Welche Experten hier sind, ihre Versionen und Last, deine Adresse und dein Schlüssel, signiert</translation>
+      <translation>Welche Experten hier sind, ihre Versionen und Auslastung, deine Adresse und dein Schlüssel, unterschrieben</translation>
     </message>
     <message>
       <source>peers that keep the directory</source>
@@ -3046,7 +3046,7 @@
     </message>
     <message>
       <source>any peer of the run that asks</source>
-      <translation>jeder Teilnehmer des Laufs, der fragt</translation>
+      <translation>jeder Peer des Laufs, der fragt</translation>
     </message>
     <message>
       <source>Whether you are there, how training goes, your credit, signed; your name and team, if you have set them</source>
@@ -3054,7 +3054,7 @@
     </message>
     <message>
       <source>the brokers and boards that the run names</source>
-      <translation>die Broker und Tafeln, die der Lauf nennt</translation>
+      <translation>die Broker und Ehrentafeln, die der Lauf nennt</translation>
     </message>
     <message>
       <source>What the trunk has learned, compressed</source>
@@ -3077,8 +3077,8 @@
       <translation>Peers, durch die andere sich finden</translation>
     </message>
     <message>
-      <source>Sealed traffic of two others, which this PC cannot read</source>
-      <translation>Versiegelter Datenverkehr zweier anderer, den dieser PC nicht lesen kann</translation>
+      <source>Encrypted traffic of two others, which this PC cannot read</source>
+      <translation>Verschlüsselter Datenverkehr zweier anderer, den dieser PC nicht lesen kann</translation>
     </message>
     <message>
       <source>those two peers</source>
@@ -3113,28 +3113,24 @@
       <translation>Kein Name, kein Konto</translation>
     </message>
     <message>
-      <source>Others see this PC's public key and internet address. Your files, your keystrokes and what is on your screen are not read; which programs run is looked at to give way to them, and stays here.</source>
-      <translation>Andere sehen den öffentlichen Schlüssel und die Internetadresse dieses PCs. Deine Dateien, deine Tastendrücke und dein Bildschirm werden nicht gelesen; welche Programme laufen, sieht Hearth nach, um ihnen Platz zu machen, und das bleibt hier.</translation>
+      <source>Others see this PC's public key and internet address. Your files, your keystrokes and your screen are not read. Hearth checks which programs run, to give way to them; that stays here.</source>
+      <translation>Andere sehen den öffentlichen Schlüssel und die Internetadresse dieses PCs. Deine Dateien, deine Tastendrücke und dein Bildschirm werden nicht gelesen. Hearth sieht nach, welche Programme laufen, um ihnen Platz zu machen; das bleibt hier.</translation>
     </message>
     <message>
       <source>{what}. To: {whom}.</source>
       <translation>{what}. An: {whom}.</translation>
     </message>
     <message>
-      <source>not told</source>
-      <translation>nicht genannt</translation>
-    </message>
-    <message>
       <source>What leaves this PC, and to whom</source>
       <translation>Was diesen PC verlässt und an wen</translation>
     </message>
     <message>
-      <source>Sent ever</source>
-      <translation>Je gesendet</translation>
+      <source>Sent in total</source>
+      <translation>Insgesamt gesendet</translation>
     </message>
     <message>
-      <source>Received ever</source>
-      <translation>Je empfangen</translation>
+      <source>Received in total</source>
+      <translation>Insgesamt empfangen</translation>
     </message>
     <message>
       <source>This program</source>
@@ -3145,24 +3141,24 @@
       <translation>Stand: {hash}</translation>
     </message>
     <message>
-      <source>The build is a hash over all files of the program: two PCs with the same files show the same one. Hearth is free software (Apache 2.0); its source says all that is said here.</source>
-      <translation>Der Stand ist ein Hash über alle Dateien des Programms: zwei PCs mit denselben Dateien zeigen denselben. Hearth ist freie Software (Apache 2.0); ihre Quellen sagen alles, was hier steht.</translation>
+      <source>The build is a hash over all files of the program: two PCs with the same files show the same one. Hearth is free software (Apache 2.0): you can check all of this in its source.</source>
+      <translation>Der Stand ist ein Hash über alle Dateien des Programms: Zwei PCs mit denselben Dateien zeigen denselben. Hearth ist freie Software (Apache 2.0): In den Quellen kannst du all das nachprüfen.</translation>
     </message>
     <message>
       <source>Libraries and their licences</source>
       <translation>Bibliotheken und ihre Lizenzen</translation>
     </message>
     <message>
-      <source>No library told about itself; their licences lie beside the program.</source>
-      <translation>Keine Bibliothek macht Angaben über sich; ihre Lizenzen liegen beim Programm.</translation>
+      <source>No library says what it is. Their licences are in the program's folder.</source>
+      <translation>Keine Bibliothek nennt sich selbst. Ihre Lizenzen liegen im Ordner des Programms.</translation>
     </message>
     <message>
       <source>Trust</source>
       <translation>Vertrauen</translation>
     </message>
     <message>
-      <source>What leaves this PC, as it counts it itself, and what it is that runs here.</source>
-      <translation>Was diesen PC verlässt, wie er es selbst zählt, und was hier eigentlich läuft.</translation>
+      <source>What leaves this PC, by its own count, and which program runs here.</source>
+      <translation>Was diesen PC verlässt, nach seiner eigenen Zählung, und welches Programm hier läuft.</translation>
     </message>
     <message>
       <source>The program's files could not be read: {reason}.</source>
@@ -3281,7 +3277,7 @@
       <translation>Pause</translation>
     </message>
     <message>
-      <source>{name}: {all} in all; the most was {best}, {most}; the last is {newest}, {last}.</source>
+      <source>{name}: {all} in total; the most was {best}, {most}; the last is {newest}, {last}.</source>
       <translation>{name}: insgesamt {all}; am meisten: {best}, {most}; zuletzt: {newest}, {last}.</translation>
     </message>
     <message>
@@ -3304,8 +3300,8 @@
       <translation>Experten der Schicht {layer}</translation>
     </message>
     <message>
-      <source>Arrow keys tell each.</source>
-      <translation>Pfeiltasten nennen jede.</translation>
+      <source>Arrow keys read out each one.</source>
+      <translation>Die Pfeiltasten lesen jede vor.</translation>
     </message>
     <message numerus="yes">
       <source>%Ln of them is (are) here.</source>
@@ -3347,8 +3343,8 @@
       <translation>{rate} pro Sekunde</translation>
     </message>
     <message>
-      <source>Arrow keys tell each value, Enter shows a table.</source>
-      <translation>Die Pfeiltasten nennen jeden Wert, die Eingabetaste zeigt eine Tabelle.</translation>
+      <source>Arrow keys read out each value, Enter shows a table.</source>
+      <translation>Die Pfeiltasten lesen jeden Wert vor, Enter zeigt eine Tabelle.</translation>
     </message>
     <message>
       <source>Show as a table</source>
@@ -3390,7 +3386,7 @@
     </message>
     <message>
       <source>{error} The page asks again in {seconds} s.</source>
-      <translation>{error} Die Seite fragt in {seconds} s noch einmal.</translation>
+      <translation>{error} Die Seite fragt in {seconds} s erneut.</translation>
     </message>
     <message>
       <source>The figures are from {time}.</source>
@@ -3489,7 +3485,7 @@
       <translation>Eingeschränkt</translation>
     </message>
     <message>
-      <source>Leaving</source>
+      <source>Quitting</source>
       <translation>Beendet sich</translation>
     </message>
     <message>
@@ -3501,8 +3497,8 @@
       <translation>Zustand: {state}. {reason}</translation>
     </message>
     <message>
-      <source>The worker told no rules.</source>
-      <translation>Der Worker hat keine Regeln genannt.</translation>
+      <source>The worker sent no rules.</source>
+      <translation>Der Worker hat keine Regeln gesendet.</translation>
     </message>
     <message numerus="yes">
       <source>{some} of %Ln rule(s) stop something.</source>
@@ -3517,7 +3513,7 @@
     </message>
     <message>
       <source>Why am I running, or not?</source>
-      <translation>Warum rechne ich oder nicht?</translation>
+      <translation>Warum rechnet Hearth, oder nicht?</translation>
     </message>
     <message>
       <source>The rules; arrow keys scroll</source>
@@ -3550,8 +3546,8 @@
       <translation>Sie werden von oben nach unten gelesen.</translation>
     </message>
     <message>
-      <source>promise {ms} ms</source>
-      <translation>versprochen {ms} ms</translation>
+      <source>target {ms} ms</source>
+      <translation>Ziel {ms} ms</translation>
     </message>
     <message>
       <source>How fast this PC comes back to you</source>
@@ -3569,7 +3565,7 @@
       <translation>Alle {all} Regeln stimmen zu.</translation>
     </message>
     <message>
-      <source>What is below is what it told last.</source>
+      <source>Below is what it said last.</source>
       <translation>Darunter steht, was er zuletzt gesagt hat.</translation>
     </message>
     <message>
@@ -3600,12 +3596,12 @@
       <translation>Profil</translation>
     </message>
     <message>
-      <source>How much this PC gives</source>
-      <translation>Wie viel dieser PC gibt</translation>
+      <source>How much this PC shares</source>
+      <translation>Wie viel dieser PC teilt</translation>
     </message>
     <message>
       <source>Quiet is barely noticeable; Full uses everything you allow. A profile sets CPU time, threads, memory, temperatures, the GPU while you are here and how busy other programs may be. Changing one makes it Custom.</source>
-      <translation>„Leise“ ist kaum zu merken; „Voll“ nutzt alles, was du erlaubst. Ein Profil setzt CPU-Zeit, Threads, Speicher, Temperaturen, die GPU, während du da bist, und wie beschäftigt andere Programme sein dürfen. Änderst du eines davon, wird es „Eigenes“.</translation>
+      <translation>„Leise“ ist kaum zu merken; „Voll“ nutzt alles, was du erlaubst. Ein Profil setzt CPU-Zeit, Threads, Arbeitsspeicher, Temperaturen, die GPU, während du da bist, und wie beschäftigt andere Programme sein dürfen. Änderst du eines davon, wird es „Eigenes“.</translation>
     </message>
     <message>
       <source>Quiet</source>
@@ -3637,7 +3633,7 @@
     </message>
     <message>
       <source>Away after</source>
-      <translation>Weg nach</translation>
+      <translation>Abwesend nach</translation>
     </message>
     <message>
       <source>Idle time before starting.</source>
@@ -3649,7 +3645,7 @@
     </message>
     <message>
       <source>Some desktops do not report how long you have been away. Compute anyway counts that as being away.</source>
-      <translation>Manche Oberflächen sagen nicht, wie lange du weg bist. „Trotzdem rechnen“ zählt das als weg.</translation>
+      <translation>Manche Oberflächen sagen nicht, wie lange du weg bist. „Trotzdem rechnen“ zählt das als Abwesenheit.</translation>
     </message>
     <message>
       <source>Do not compute</source>
@@ -3701,7 +3697,7 @@
     </message>
     <message>
       <source>It stops when other programs use more of the CPU than this for some seconds, and resumes when they have been quiet for 20 s. The GPU gives way to them likewise.</source>
-      <translation>Hearth hält an, wenn andere Programme einige Sekunden lang mehr als das von der CPU brauchen, und macht weiter, wenn sie 20 s lang ruhig waren. Die GPU macht ihnen ebenso Platz.</translation>
+      <translation>Hearth hält an, wenn andere Programme einige Sekunden lang mehr von der CPU brauchen. Es macht weiter, wenn sie 20 s lang ruhig waren. Die GPU macht ihnen ebenso Platz.</translation>
     </message>
     <message>
       <source>Never</source>
@@ -3709,7 +3705,7 @@
     </message>
     <message>
       <source>A game or full screen stops</source>
-      <translation>Ein Spiel oder Vollbild hält an</translation>
+      <translation>Spiel oder Vollbild hält an</translation>
     </message>
     <message>
       <source>What gives way while something fills your screen.</source>
@@ -3732,7 +3728,7 @@
       <translation>Was zählt</translation>
     </message>
     <message>
-      <source>Films and presentations fill the screen as well; games are known by GameMode or Direct3D.</source>
+      <source>Films and presentations fill the screen as well; games are recognised by GameMode or Direct3D.</source>
       <translation>Auch Filme und Präsentationen füllen den Bildschirm; Spiele erkennt man an GameMode oder Direct3D.</translation>
     </message>
     <message>
@@ -3804,8 +3800,8 @@
       <translation>Diese GPUs nicht benutzen</translation>
     </message>
     <message>
-      <source>Identifiers of GPUs.</source>
-      <translation>Kennungen von GPUs.</translation>
+      <source>Ids of GPUs.</source>
+      <translation>IDs von GPUs.</translation>
     </message>
     <message>
       <source>GPU memory</source>
@@ -3837,19 +3833,19 @@
     </message>
     <message>
       <source>Free the memory after</source>
-      <translation>Speicher freigeben nach</translation>
+      <translation>Arbeitsspeicher freigeben nach</translation>
     </message>
     <message>
-      <source>How long the stopped compute process keeps its memory, so that it can go on at once.</source>
-      <translation>Wie lange der angehaltene Rechenprozess seinen Speicher behält, damit es sofort weitergehen kann.</translation>
+      <source>How long the stopped compute process keeps its memory, so that it can continue at once.</source>
+      <translation>Wie lange der angehaltene Rechenprozess seinen Arbeitsspeicher behält, damit es sofort weitergehen kann.</translation>
     </message>
     <message>
       <source>Memory for experts</source>
-      <translation>Speicher für Experten</translation>
+      <translation>Arbeitsspeicher für Experten</translation>
     </message>
     <message>
       <source>How much memory the experts hosted for others may take; automatic is a quarter of what is free at the start. Applies after a restart.</source>
-      <translation>Wie viel Speicher die für andere beherbergten Experten nehmen dürfen; automatisch ist ein Viertel dessen, was beim Start frei ist. Gilt nach einem Neustart.</translation>
+      <translation>Wie viel Arbeitsspeicher die für andere beherbergten Experten nehmen dürfen; automatisch ist ein Viertel dessen, was beim Start frei ist. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Disk space for Hearth</source>
@@ -3857,7 +3853,7 @@
     </message>
     <message>
       <source>All of its files together: checkpoints, copies for others, history and log. Fewer experts are trained here where more would not fit.</source>
-      <translation>Alle seine Dateien zusammen: Sicherungspunkte, Kopien für andere, Verlauf und Protokoll. Wo mehr nicht hineinpassen, werden hier weniger Experten trainiert.</translation>
+      <translation>Alle seine Dateien zusammen: Checkpoints, Kopien für andere, Verlauf und Protokoll. Wo mehr nicht hineinpassen, werden hier weniger Experten trainiert.</translation>
     </message>
     <message>
       <source>Always keep free disk space</source>
@@ -3892,8 +3888,8 @@
       <translation>Weiterreichen, was andere nicht direkt senden können</translation>
     </message>
     <message>
-      <source>As a backbone peer this PC relays between peers whose routers keep them apart. It cannot read what it passes on, and gives 4 MB/s at most. Applies after a restart.</source>
-      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen. Er kann nicht lesen, was er weiterreicht, und gibt höchstens 4 MB/s. Gilt nach einem Neustart.</translation>
+      <source>As a backbone peer this PC relays between peers whose routers keep them apart. It cannot read what it passes on, and passes on 4 MB/s at most. Applies after a restart.</source>
+      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen. Er kann nicht lesen, was er weiterreicht, und reicht höchstens 4 MB/s weiter. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Use metered networks</source>
@@ -3901,7 +3897,7 @@
     </message>
     <message>
       <source>Otherwise peers are not called where every byte may cost money.</source>
-      <translation>Sonst werden keine Peers angesprochen, wo jedes Byte Geld kosten kann.</translation>
+      <translation>Sonst verbindet sich Hearth nicht mit Peers, wo jedes Byte Geld kosten kann.</translation>
     </message>
     <message>
       <source>Upload at most</source>
@@ -3933,11 +3929,11 @@
     </message>
     <message>
       <source>Name on boards</source>
-      <translation>Name auf Tafeln</translation>
+      <translation>Name auf Ehrentafeln</translation>
     </message>
     <message>
-      <source>Shown with this PC's credit. Without one it is counted, and not shown.</source>
-      <translation>Steht bei der Gutschrift dieses PCs. Ohne Namen wird er mitgezählt und nicht gezeigt.</translation>
+      <source>Shown with this PC's credit. Without a name the credit is counted, but not shown.</source>
+      <translation>Steht bei der Gutschrift dieses PCs. Ohne Namen wird sie gezählt, aber nicht gezeigt.</translation>
     </message>
     <message>
       <source>None</source>
@@ -4149,7 +4145,7 @@
     </message>
     <message>
       <source>Loopback port that this window and the command line use to reach the worker; 0 picks a free one. Applies after a restart.</source>
-      <translation>Loopback-Port, über den dieses Fenster und die Befehlszeile den Worker erreichen; 0 wählt einen freien. Gilt nach einem Neustart.</translation>
+      <translation>Loopback-Port, über den dieses Fenster und die Kommandozeile den Worker erreichen; 0 wählt einen freien. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Any free one</source>
