@@ -3150,7 +3150,7 @@
     </message>
     <message>
       <source>No library says what it is. Their licences are in the program's folder.</source>
-      <translation>Keine Bibliothek nennt sich selbst. Ihre Lizenzen liegen im Ordner des Programms.</translation>
+      <translation>Keine Bibliothek nennt sich selbst. Die Lizenzen liegen im Ordner des Programms.</translation>
     </message>
     <message>
       <source>Trust</source>
@@ -4164,7 +4164,7 @@
     </message>
     <message>
       <source>access.ends_soon</source>
-      <translation>{run}: Das Token dieses PCs läuft am {at:date} ab. Bitte den Veranstalter um einen neuen Link und tritt darüber bei; das Training geht derweil weiter.</translation>
+      <translation>{run}: Das Token dieses PCs läuft am {at:date} ab. Bitte den Veranstalter um einen neuen Link und tritt darüber bei; das Training läuft derweil weiter.</translation>
     </message>
     <message>
       <source>access.expired</source>
@@ -4172,7 +4172,7 @@
     </message>
     <message>
       <source>access.fails</source>
-      <translation>Der Austausch der Token mit anderen Peers ist {times:count}-mal nacheinander fehlgeschlagen: {error}.</translation>
+      <translation>Der Austausch der Token mit anderen Peers ist {times:count}-mal hintereinander fehlgeschlagen: {error}.</translation>
     </message>
     <message>
       <source>access.file_damaged</source>
@@ -4184,7 +4184,7 @@
     </message>
     <message>
       <source>access.list_full</source>
-      <translation>Die Liste der Widerrufenen ist voll ({most:count}). Nach einem Jahr verlassen Einträge sie wieder.</translation>
+      <translation>Die Liste der widerrufenen Token ist voll ({most:count}). Einträge verlassen sie nach einem Jahr.</translation>
     </message>
     <message>
       <source>access.name_of_several</source>
@@ -4236,7 +4236,7 @@
     </message>
     <message>
       <source>announcing.fails</source>
-      <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was dieser PC beherbergt ({error}). Er trainiert weiter; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was dieser PC beherbergt ({error}). Das Training läuft weiter; bitte melde es.</translation>
     </message>
     <message>
       <source>app.does_not_answer</source>
@@ -4312,7 +4312,7 @@
     </message>
     <message>
       <source>board.fails</source>
-      <translation>{times:count}-mal hintereinander konnte die Tafel nicht zusammengerechnet werden ({error}). Keine Gutschrift geht verloren; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnte die Ehrentafel nicht zusammengerechnet werden ({error}). Keine Gutschrift geht verloren; bitte melde es.</translation>
     </message>
     <message>
       <source>bus.bad_address</source>
@@ -4344,11 +4344,11 @@
     </message>
     <message>
       <source>bus.odd_answer</source>
-      <translation>{service} antwortet auf {method} mit etwas anderem, als es soll.</translation>
+      <translation>{service} antwortet auf {method} anders als erwartet.</translation>
     </message>
     <message>
       <source>bus.odd_type</source>
-      <translation>{service} gibt {property} einen anderen Typ, als es soll.</translation>
+      <translation>{service} meldet {property} mit einem unerwarteten Typ.</translation>
     </message>
     <message>
       <source>bus.refuses</source>
@@ -4380,7 +4380,7 @@
     </message>
     <message>
       <source>celsius.sensor_silent</source>
-      <translation>Der Sensor {sensor} nennt keine Temperatur.</translation>
+      <translation>Der Sensor {sensor} meldet keine Temperatur.</translation>
     </message>
     <message>
       <source>checkpoint.broken</source>
@@ -4388,11 +4388,11 @@
     </message>
     <message>
       <source>checkpoint.disk_full</source>
-      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: Für {folder} ist kein Platz mehr. Gib auf diesem Datenträger Platz frei. Der ältere Checkpoint bleibt.</translation>
+      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: Für {folder} ist kein Platz mehr. Schaffe auf dieser Festplatte Platz. Der ältere Checkpoint bleibt.</translation>
     </message>
     <message>
       <source>checkpoint.disk_hangs</source>
-      <translation>Kein Checkpoint wurde gespeichert: Der Datenträger hat seinen freien Platz nicht innerhalb von {within:whole} s gemeldet. Hearth versucht es wieder; prüfe diesen Datenträger. Der ältere Checkpoint bleibt.</translation>
+      <translation>Kein Checkpoint wurde gespeichert: Die Festplatte hat ihren freien Speicherplatz nicht binnen {within:whole} s gemeldet. Hearth versucht es erneut; prüfe diese Festplatte. Der ältere Checkpoint bleibt.</translation>
     </message>
     <message>
       <source>checkpoint.file_unusable</source>
@@ -4427,7 +4427,7 @@
     </message>
     <message>
       <source>checkpoint.no_disk_space</source>
-      <translation>Auf diesem Datenträger ist kein Platz dafür. Gib dort Platz frei.</translation>
+      <translation>Auf dieser Festplatte ist kein Platz dafür. Schaffe dort Platz.</translation>
     </message>
     <message>
       <source>checkpoint.no_expert</source>
@@ -4447,7 +4447,7 @@
     </message>
     <message>
       <source>checkpoint.not_at_peer</source>
-      <translation>Dieser Peer hat die Datei {file} nicht. Frag einen anderen.</translation>
+      <translation>Dieser Peer hat die Datei {file} nicht. Frage einen anderen.</translation>
     </message>
     <message>
       <source>checkpoint.not_finite</source>
@@ -4470,7 +4470,7 @@
     </message>
     <message>
       <source>checkpoint.not_written</source>
-      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: Schreiben nach {folder} ist fehlgeschlagen ({why}). Prüfe diesen Datenträger. Der ältere Checkpoint bleibt.</translation>
+      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: Schreiben nach {folder} ist fehlgeschlagen ({why}). Prüfe diese Festplatte. Der ältere Checkpoint bleibt.</translation>
     </message>
     <message>
       <source>checkpoint.of_another_part</source>
@@ -4565,11 +4565,11 @@
     </message>
     <message>
       <source>choice.saved</source>
-      <translation>Endet, wenn der Sicherungspunkt gespeichert ist.</translation>
+      <translation>Endet, wenn der Checkpoint gespeichert ist.</translation>
     </message>
     <message>
       <source>choice.saves</source>
-      <translation>Hearth beendet sich und sichert seine Arbeit.</translation>
+      <translation>Hearth beendet sich und speichert seine Arbeit.</translation>
     </message>
     <message>
       <source>choice.start_now</source>
@@ -4613,19 +4613,19 @@
     </message>
     <message>
       <source>compute.free_at</source>
-      <translation>Sein Speicher ist in {at:countdown} frei.</translation>
+      <translation>Sein Arbeitsspeicher ist in {at:countdown} frei.</translation>
     </message>
     <message>
       <source>compute.freeing</source>
-      <translation>Sein Speicher wird freigegeben.</translation>
+      <translation>Sein Arbeitsspeicher wird freigegeben.</translation>
     </message>
     <message>
       <source>compute.has_ended</source>
-      <translation>Das Rechnen ist beendet.</translation>
+      <translation>Der Rechenprozess ist beendet.</translation>
     </message>
     <message>
       <source>compute.hosting_too_late</source>
-      <translation>Der Rechenprozess hat binnen {within:whole} s keine Experten übernommen oder gesichert.</translation>
+      <translation>Der Rechenprozess hat binnen {within:whole} s keine Experten übernommen oder gespeichert.</translation>
     </message>
     <message>
       <source>compute.killed</source>
@@ -4641,7 +4641,7 @@
     </message>
     <message>
       <source>compute.no_memory</source>
-      <translation>Zum Trainieren reicht der Speicher dieses PCs nicht, oder der, den Hearth benutzen darf. Was trainiert wurde, ist gesichert. Schließe andere Programme, wähle einen kleineren Lauf oder erlaube mehr in den Einstellungen.</translation>
+      <translation>Zum Trainieren reicht der Arbeitsspeicher dieses PCs nicht, oder der, den Hearth benutzen darf. Was trainiert wurde, ist gespeichert. Schließe andere Programme, wähle einen kleineren Lauf oder erlaube mehr in den Einstellungen.</translation>
     </message>
     <message>
       <source>compute.no_sign</source>
@@ -4673,11 +4673,11 @@
     </message>
     <message>
       <source>compute.stopped</source>
-      <translation>Das Rechnen steht; keine Arbeit ist verloren.</translation>
+      <translation>Der Rechenprozess steht; keine Arbeit ist verloren.</translation>
     </message>
     <message>
       <source>compute.stopping</source>
-      <translation>Das Rechnen hält an.</translation>
+      <translation>Der Rechenprozess hält an.</translation>
     </message>
     <message>
       <source>compute.stops_soon</source>
@@ -4685,11 +4685,11 @@
     </message>
     <message>
       <source>compute.unsaved</source>
-      <translation>Der Rechenprozess endete, bevor alles Trainierte gesichert war; er geht vom letzten Sicherungspunkt weiter.</translation>
+      <translation>Der Rechenprozess endete, bevor alles Trainierte gespeichert war; er macht beim letzten Checkpoint weiter.</translation>
     </message>
     <message>
       <source>compute.unsaved_slow_disk</source>
-      <translation>Der Rechenprozess endete, bevor alles Trainierte gesichert war; er geht vom letzten Sicherungspunkt weiter. Ist die Festplatte langsam oder voll?</translation>
+      <translation>Der Rechenprozess endete, bevor alles Trainierte gespeichert war; er macht beim letzten Checkpoint weiter. Ist die Festplatte langsam oder voll?</translation>
     </message>
     <message>
       <source>control.no_method</source>
@@ -4713,7 +4713,7 @@
     </message>
     <message>
       <source>copies.fails</source>
-      <translation>{times:count}-mal hintereinander konnten keine Kopien von Sicherungen mit anderen Peers ausgetauscht werden ({error}). Nichts auf diesem PC geht verloren; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnten keine Kopien von Checkpoints mit anderen Peers ausgetauscht werden ({error}). Nichts auf diesem PC geht verloren; bitte melde es.</translation>
     </message>
     <message>
       <source>cpu_busy.gone</source>
@@ -4749,7 +4749,7 @@
     </message>
     <message>
       <source>credit.fails</source>
-      <translation>Gutschriften für andere Teilnehmer konnten {times:count}-mal hintereinander nicht unterschrieben werden ({error}). Was sie geleistet haben, ist gezählt und wird unterschrieben, sobald das geht; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnten keine Gutschriften für andere Peers unterschrieben werden ({error}). Was sie geleistet haben, ist gezählt und wird unterschrieben, sobald das geht; bitte melde es.</translation>
     </message>
     <message>
       <source>credit.file_unreadable</source>
@@ -4757,11 +4757,11 @@
     </message>
     <message>
       <source>credit.foreign</source>
-      <translation>Diese Gutschrift gehört zu einem anderen Lauf oder anderen Teilnehmern als denen, die sie zeigen.</translation>
+      <translation>Diese Gutschrift gehört zu einem anderen Lauf oder zu anderen Peers als denen, die sie zeigen.</translation>
     </message>
     <message>
       <source>credit.forged_bundle</source>
-      <translation>Der Teilnehmer {peer:peer} hat nicht unterschrieben, was er zeigen soll, oder es wurde danach geändert.</translation>
+      <translation>Der Peer {peer:peer} hat nicht unterschrieben, was er zeigen soll, oder es wurde danach geändert.</translation>
     </message>
     <message>
       <source>credit.forged_sheet</source>
@@ -4769,7 +4769,7 @@
     </message>
     <message>
       <source>credit.forged_totals</source>
-      <translation>Die Tafel {board} hat diese Summen nicht unterschrieben, oder sie wurden danach geändert.</translation>
+      <translation>Die Ehrentafel {board} hat diese Summen nicht unterschrieben, oder sie wurden danach geändert.</translation>
     </message>
     <message>
       <source>credit.none</source>
@@ -4777,7 +4777,7 @@
     </message>
     <message>
       <source>credit.not_of_peer</source>
-      <translation>Die Datei nennt den Teilnehmer {peer:peer}, enthält aber Gutschriften eines anderen.</translation>
+      <translation>Die Datei nennt den Peer {peer:peer}, enthält aber Gutschriften eines anderen.</translation>
     </message>
     <message>
       <source>credit.not_written</source>
@@ -4785,7 +4785,7 @@
     </message>
     <message>
       <source>credit.twice</source>
-      <translation>Der Teilnehmer {peer:peer} zeigt zwei Blätter desselben Trainers für eine Woche.</translation>
+      <translation>Der Peer {peer:peer} zeigt zwei Blätter desselben Trainers für eine Woche.</translation>
     </message>
     <message>
       <source>credit.unreadable</source>
@@ -4793,7 +4793,7 @@
     </message>
     <message>
       <source>credit.untimely</source>
-      <translation>Diese Gutschrift gehört zu einer Woche, die lange vorbei ist oder noch kommt. Prüfe die Uhr dieses PCs und die des Teilnehmers.</translation>
+      <translation>Diese Gutschrift gilt für eine Woche, die lange vorbei ist oder noch kommt. Prüfe die Uhr dieses PCs und die des Peers.</translation>
     </message>
     <message>
       <source>data.bad_idx</source>
@@ -4805,7 +4805,7 @@
     </message>
     <message>
       <source>data.bad_list</source>
-      <translation>Die Liste der Teile des Laufs ist keine: {why}. Frage den Organisator.</translation>
+      <translation>Die Liste der Teile des Laufs ist ungültig: {why}. Frage den Veranstalter.</translation>
     </message>
     <message>
       <source>data.bad_parquet</source>
@@ -4813,11 +4813,11 @@
     </message>
     <message>
       <source>data.bad_picture</source>
-      <translation>{path} ist kein lesbares Bild: {why}. Repariere es, oder nimm es weg.</translation>
+      <translation>{path} ist kein lesbares Bild: {why}. Repariere oder entferne es.</translation>
     </message>
     <message>
       <source>data.changed</source>
-      <translation>Eine Datei wurde geändert, während sie gelesen wurde. Versuche es noch einmal.</translation>
+      <translation>Eine Datei wurde geändert, während sie gelesen wurde. Versuch es erneut.</translation>
     </message>
     <message>
       <source>data.classes</source>
@@ -4873,7 +4873,7 @@
     </message>
     <message>
       <source>data.no_pyarrow</source>
-      <translation>{path} ist eine Parquet-Datei; um sie zu lesen, braucht es pyarrow, das nicht installiert ist: pip install "hearth[parquet]"</translation>
+      <translation>{path} ist eine Parquet-Datei. Um sie zu lesen, brauchst du pyarrow, das nicht installiert ist: pip install "hearth[parquet]"</translation>
     </message>
     <message>
       <source>data.no_room</source>
@@ -4889,7 +4889,7 @@
     </message>
     <message>
       <source>data.not_utf8</source>
-      <translation>{path} ist kein Text in UTF-8: Byte {place} gehört zu keinem Zeichen. Speichere die Datei als UTF-8, oder nimm sie weg.</translation>
+      <translation>{path} ist kein Text in UTF-8: Byte {place} gehört zu keinem Zeichen. Speichere die Datei als UTF-8, oder entferne sie.</translation>
     </message>
     <message>
       <source>data.not_written</source>
@@ -4944,7 +4944,7 @@
     </message>
     <message>
       <source>data_folder.gone</source>
-      <translation>Der Datenordner {folder} ist weg. Lege ihn zurück und versuche es noch einmal, oder beende Hearth und starte es neu.</translation>
+      <translation>Der Datenordner {folder} ist weg. Lege ihn zurück und versuch es erneut, oder beende Hearth und starte es neu.</translation>
     </message>
     <message>
       <source>desktop.none</source>
@@ -4972,7 +4972,7 @@
     </message>
     <message>
       <source>device.not_known_yet</source>
-      <translation>Ob sie sich benutzen lässt, zeigt sich, wenn das Rechnen gestartet ist.</translation>
+      <translation>Ob sie sich benutzen lässt, ist bekannt, sobald der Rechenprozess läuft.</translation>
     </message>
     <message>
       <source>device.off</source>
@@ -4980,7 +4980,7 @@
     </message>
     <message>
       <source>device.other_gpu</source>
-      <translation>Eine andere Grafikkarte rechnet.</translation>
+      <translation>Eine andere GPU rechnet.</translation>
     </message>
     <message>
       <source>device.torch_has_none</source>
@@ -4992,7 +4992,7 @@
     </message>
     <message>
       <source>directory.fails</source>
-      <translation>{times:count}-mal hintereinander ließ sich nicht lesen, wer welche Experten des Laufs beherbergt ({error}). Was bekannt ist, wird weiter genutzt; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander ließ sich nicht lesen, wer welche Experten des Laufs beherbergt ({error}). Was bekannt ist, wird weiter benutzt; bitte melde es.</translation>
     </message>
     <message>
       <source>disk.gone</source>
@@ -5019,7 +5019,7 @@
     </message>
     <message>
       <source>disk.unreadable</source>
-      <translation>Der freie Platz in {folder} ist nicht lesbar: {why}.</translation>
+      <translation>Der freie Speicherplatz in {folder} ist nicht lesbar: {why}.</translation>
     </message>
     <message>
       <source>doctor.broker</source>
@@ -5063,7 +5063,7 @@
     </message>
     <message>
       <source>doctor.disk_remedy</source>
-      <translation>Schaffe etwas Platz: Auf einer vollen Festplatte lassen sich keine Sicherungspunkte speichern.</translation>
+      <translation>Schaffe etwas Platz: Auf einer vollen Festplatte lassen sich keine Checkpoints speichern.</translation>
     </message>
     <message>
       <source>doctor.free_at</source>
@@ -5147,7 +5147,7 @@
     </message>
     <message>
       <source>export.no_trunk</source>
-      <translation>Von {run} gibt es noch nichts zu exportieren: Hier wurde noch kein Rumpf gespeichert, und kein Peer hat einen gegeben. Warte auf den ersten Checkpoint.</translation>
+      <translation>Von {run} gibt es noch nichts zu exportieren: Hier wurde noch kein Rumpf gespeichert, und kein Peer hat einen gesendet. Warte auf den ersten Checkpoint.</translation>
     </message>
     <message>
       <source>export.not_written</source>
@@ -5183,7 +5183,7 @@
     </message>
     <message>
       <source>file.loss_runs</source>
-      <translation>Dieser PC trainiert den Lauf der Einstellungen.</translation>
+      <translation>Dieser PC trainiert den Lauf aus den Einstellungen.</translation>
     </message>
     <message>
       <source>file.loss_runs_unsaved</source>
@@ -5247,7 +5247,7 @@
     </message>
     <message>
       <source>front.desktop_silent</source>
-      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Oberfläche sagt es nicht.</translation>
+      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Oberfläche meldet es nicht.</translation>
     </message>
     <message>
       <source>front.unknown</source>
@@ -5255,11 +5255,11 @@
     </message>
     <message>
       <source>front.wayland_hidden</source>
-      <translation>Diese Wayland-Oberfläche sagt nicht, was den Bildschirm füllt.</translation>
+      <translation>Diese Wayland-Oberfläche meldet nicht, was den Bildschirm füllt.</translation>
     </message>
     <message>
       <source>front.window_manager_silent</source>
-      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Fensterverwaltung sagt es nicht.</translation>
+      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Fensterverwaltung meldet es nicht.</translation>
     </message>
     <message>
       <source>game.fullscreen</source>
@@ -5331,15 +5331,15 @@
     </message>
     <message>
       <source>gathering.fails</source>
-      <translation>{times:count}-mal hintereinander ließ sich weder sagen noch lesen, wie weit die Trainer mit ihrem gemeinsamen Stapel sind ({error}). Bis das geht, kommt kein gemeinsamer Schritt; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander ließ sich weder melden noch lesen, wie weit die Trainer mit ihrem gemeinsamen Stapel sind ({error}). Bis das geht, kommt kein gemeinsamer Schritt; bitte melde es.</translation>
     </message>
     <message>
       <source>gpu.all_off</source>
-      <translation>Du hast alle Grafikkarten ausgeschaltet.</translation>
+      <translation>Du hast alle GPUs ausgeschaltet.</translation>
     </message>
     <message>
       <source>gpu.broke</source>
-      <translation>Die Grafikkarte ist ausgefallen: {why}.</translation>
+      <translation>Die GPU ist ausgefallen: {why}.</translation>
     </message>
     <message>
       <source>gpu.cpu_instead</source>
@@ -5347,7 +5347,7 @@
     </message>
     <message>
       <source>gpu.failed</source>
-      <translation>Die Grafikkarte ist ausgefallen.</translation>
+      <translation>Die GPU ist ausgefallen.</translation>
     </message>
     <message>
       <source>gpu.found</source>
@@ -5367,7 +5367,7 @@
     </message>
     <message>
       <source>gpu.title</source>
-      <translation>Grafikkarten</translation>
+      <translation>GPUs</translation>
     </message>
     <message numerus="yes">
       <source>gpu.too_small</source>
@@ -5382,7 +5382,7 @@
     </message>
     <message>
       <source>gpu.until_retry</source>
-      <translation>Um {at:clock} wird es wieder versucht.</translation>
+      <translation>Hearth versucht es um {at:clock} erneut.</translation>
     </message>
     <message>
       <source>gpu.wants</source>
@@ -5414,7 +5414,7 @@
     </message>
     <message>
       <source>gpu_busy.until</source>
-      <translation>Die GPU geht weiter, wenn sie 20 s lang ruhig waren.</translation>
+      <translation>Die GPU rechnet wieder, wenn sie 20 s lang ruhig waren.</translation>
     </message>
     <message>
       <source>gpu_choice.reason</source>
@@ -5426,7 +5426,7 @@
     </message>
     <message>
       <source>gpu_choice.until</source>
-      <translation>Die GPU macht weiter, wenn du auf „Fortsetzen“ drückst.</translation>
+      <translation>Die GPU rechnet wieder, wenn du „Fortsetzen“ drückst.</translation>
     </message>
     <message>
       <source>gpu_choice.wants</source>
@@ -5434,11 +5434,11 @@
     </message>
     <message>
       <source>gpu_programs.gone</source>
-      <translation>Eben lief noch ein Programm, das die GPU für sich haben soll.</translation>
+      <translation>Eben lief noch ein Programm, das die GPU für sich hat.</translation>
     </message>
     <message>
       <source>gpu_programs.reason</source>
-      <translation>{program} läuft und soll die GPU für sich haben.</translation>
+      <translation>{program} läuft und hat die GPU für sich.</translation>
     </message>
     <message>
       <source>gpu_programs.title</source>
@@ -5474,7 +5474,7 @@
     </message>
     <message>
       <source>gpu_user.until</source>
-      <translation>Die GPU geht weiter, wenn du {threshold:duration} weg warst.</translation>
+      <translation>Die GPU rechnet wieder, wenn du {threshold:duration} weg warst.</translation>
     </message>
     <message>
       <source>gpu_user.wants</source>
@@ -5486,7 +5486,7 @@
     </message>
     <message>
       <source>gpus.no_apple_chip</source>
-      <translation>Dieser Mac hat keinen Prozessor von Apple.</translation>
+      <translation>Dieser Mac hat keinen Apple-Chip.</translation>
     </message>
     <message>
       <source>gpus.nvidia_broken</source>
@@ -5586,11 +5586,11 @@
     </message>
     <message>
       <source>hosting.fails</source>
-      <translation>{times:count}-mal hintereinander konnte nicht auf den neuesten Stand gebracht werden, was dieser PC hostet ({error}). Das Training läuft weiter; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnte nicht auf den neuesten Stand gebracht werden, was dieser PC beherbergt ({error}). Das Training läuft weiter; bitte melde es.</translation>
     </message>
     <message>
       <source>hot.macos_not_told</source>
-      <translation>macOS sagt nicht, ob dieser Mac zu heiß ist.</translation>
+      <translation>macOS meldet nicht, ob dieser Mac zu heiß ist.</translation>
     </message>
     <message>
       <source>hot.macos_unknown</source>
@@ -5634,11 +5634,11 @@
     </message>
     <message>
       <source>identity.bad_key_file</source>
-      <translation>Die Schlüsseldatei {path} ist nicht zu gebrauchen: {reason}. Sie wurde gelassen, wie sie war. Stelle die Identität dieses PCs mit `hearth identity import` und ihren Wiederherstellungswörtern wieder her, oder schiebe die Datei beiseite, um als neuer Peer zu beginnen.</translation>
+      <translation>Die Schlüsseldatei {path} ist nicht zu gebrauchen: {reason}. Sie wurde gelassen, wie sie war. Stelle die Identität dieses PCs mit `hearth identity import` und ihren Wiederherstellungswörtern wieder her. Oder schiebe die Datei beiseite, um als neuer Peer zu beginnen.</translation>
     </message>
     <message>
       <source>identity.just_made</source>
-      <translation>{path} hat gerade ein anderes Programm gemacht. Versuch es erneut.</translation>
+      <translation>{path} hat gerade ein anderes Programm angelegt. Versuch es erneut.</translation>
     </message>
     <message>
       <source>identity.key_not_written</source>
@@ -5646,11 +5646,11 @@
     </message>
     <message>
       <source>identity.no_key</source>
-      <translation>In {folder} ist noch kein Schlüssel. Der erste Start von Hearths Worker macht ihn, `hearth identity export` ebenfalls, und `hearth identity import` stellt einen aus seinen Wiederherstellungswörtern her.</translation>
+      <translation>In {folder} ist noch kein Schlüssel. Der erste Start von Hearths Worker erzeugt ihn, `hearth identity export` ebenfalls. `hearth identity import` stellt einen aus seinen Wiederherstellungswörtern wieder her.</translation>
     </message>
     <message>
       <source>identity.no_peer_name</source>
-      <translation>{text} ist kein Name eines Peers: Ein Name hat 64 hexadezimale Ziffern. Kopiere ihn noch einmal aus `hearth address` auf dem anderen PC.</translation>
+      <translation>{text} ist kein Name eines Peers: Ein Name hat 64 hexadezimale Ziffern. Kopiere ihn erneut aus `hearth address` auf dem anderen PC.</translation>
     </message>
     <message>
       <source>identity.no_word</source>
@@ -5682,11 +5682,11 @@
     </message>
     <message>
       <source>idle.logind_not_told</source>
-      <translation>Diese Oberfläche sagt logind nicht, ob sie ruht.</translation>
+      <translation>Diese Oberfläche meldet logind nicht, ob sie ruht.</translation>
     </message>
     <message>
       <source>idle.macos_not_told</source>
-      <translation>macOS sagt nicht, wann dieser Mac zuletzt benutzt wurde.</translation>
+      <translation>macOS meldet nicht, wann dieser Mac zuletzt benutzt wurde.</translation>
     </message>
     <message>
       <source>idle.no_xscreensaver</source>
@@ -5694,23 +5694,23 @@
     </message>
     <message>
       <source>idle.wayland_not_told</source>
-      <translation>Diese Wayland-Oberfläche nennt keine Leerlaufzeit.</translation>
+      <translation>Diese Wayland-Oberfläche meldet keine Leerlaufzeit.</translation>
     </message>
     <message>
       <source>idle.windows_not_told</source>
-      <translation>Windows sagt nicht, wann dieser PC zuletzt benutzt wurde.</translation>
+      <translation>Windows meldet nicht, wann dieser PC zuletzt benutzt wurde.</translation>
     </message>
     <message>
       <source>lan.fails</source>
-      <translation>{times:count}-mal hintereinander konnte nicht nach anderen Peers im lokalen Netz gesucht werden ({error}). Peers im Internet werden wie immer erreicht; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnte nicht nach anderen Peers im lokalen Netzwerk gesucht werden ({error}). Peers im Internet werden wie immer erreicht; bitte melde es.</translation>
     </message>
     <message>
       <source>lan.not_announced</source>
-      <translation>Dieser PC ließ sich im lokalen Netzwerk nicht ankündigen: {why}. Es wird später wieder versucht.</translation>
+      <translation>Dieser PC ließ sich im lokalen Netzwerk nicht ankündigen: {why}. Hearth versucht es später erneut.</translation>
     </message>
     <message>
       <source>lan.not_looked</source>
-      <translation>Peers im lokalen Netzwerk lassen sich nicht suchen: {why}. Prüfe das Netzwerk, oder schalte dies in den Einstellungen aus.</translation>
+      <translation>Hearth kann im lokalen Netzwerk nicht nach Peers suchen: {why}. Prüfe das Netzwerk, oder schalte dies in den Einstellungen aus.</translation>
     </message>
     <message>
       <source>ledger.closed</source>
@@ -5726,7 +5726,7 @@
     </message>
     <message>
       <source>ledger.not_written</source>
-      <translation>Was dieser PC beiträgt, lässt sich nicht nach {path} schreiben ({why}); es wird solange im Speicher gezählt. Schaffe dort etwas Platz.</translation>
+      <translation>Was dieser PC beiträgt, lässt sich nicht nach {path} schreiben ({why}); es wird solange im Arbeitsspeicher gezählt. Schaffe dort etwas Platz.</translation>
     </message>
     <message>
       <source>ledger.unreadable</source>
@@ -5742,11 +5742,11 @@
     </message>
     <message>
       <source>locked.windows_not_told</source>
-      <translation>Windows sagt nicht, ob die Sitzung gesperrt ist.</translation>
+      <translation>Windows meldet nicht, ob die Sitzung gesperrt ist.</translation>
     </message>
     <message>
       <source>locked.windows_too_little</source>
-      <translation>Windows sagt zu wenig über die Sitzung.</translation>
+      <translation>Windows meldet zu wenig über die Sitzung.</translation>
     </message>
     <message>
       <source>locked.windows_unknown</source>
@@ -5846,11 +5846,11 @@
     </message>
     <message>
       <source>manifest.batch_too_large</source>
-      <translation>ein Stapel an einer Schicht nähme {size:size}, und {most:size} sind das Höchste. Verringere batch, sequence oder width.</translation>
+      <translation>ein Stapel an einer Schicht nähme {size:size}; erlaubt sind höchstens {most:size}. Verringere batch, sequence oder width.</translation>
     </message>
     <message>
       <source>manifest.cut_off</source>
-      <translation>{what}, und hier endet die Datei: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie noch einmal ganz.</translation>
+      <translation>{what}, und hier endet die Datei: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie erneut ganz.</translation>
     </message>
     <message>
       <source>manifest.ends_early</source>
@@ -5862,7 +5862,7 @@
     </message>
     <message>
       <source>manifest.expert_too_large</source>
-      <translation>ein Experte nähme {size:size}, und {most:size} sind das Höchste. Verringere width oder hidden.</translation>
+      <translation>ein Experte nähme {size:size}; erlaubt sind höchstens {most:size}. Verringere width oder hidden.</translation>
     </message>
     <message>
       <source>manifest.experts_missing</source>
@@ -5870,7 +5870,7 @@
     </message>
     <message>
       <source>manifest.fails</source>
-      <translation>Die Suche nach Änderungen dieses Laufs ist {times:count}-mal nacheinander fehlgeschlagen: {error}.</translation>
+      <translation>Die Suche nach Änderungen dieses Laufs ist {times:count}-mal hintereinander fehlgeschlagen: {error}.</translation>
     </message>
     <message>
       <source>manifest.field_elsewhere</source>
@@ -5898,11 +5898,11 @@
     </message>
     <message>
       <source>manifest.grid_too_large</source>
-      <translation>sein Gitter hat {cells} Zellen je Schicht, und {most} sind das Höchste. Mach das Gitter kleiner.</translation>
+      <translation>sein Gitter hat {cells} Zellen je Schicht; erlaubt sind höchstens {most}. Mach das Gitter kleiner.</translation>
     </message>
     <message>
       <source>manifest.in_flight_too_large</source>
-      <translation>die Stapel unterwegs nähmen in allen Schichten {size:size}, und {most:size} sind das Höchste. Verringere in_flight, batch, sequence oder width.</translation>
+      <translation>die Stapel unterwegs nähmen in allen Schichten {size:size}; erlaubt sind höchstens {most:size}. Verringere in_flight, batch, sequence oder width.</translation>
     </message>
     <message>
       <source>manifest.invalid</source>
@@ -5914,7 +5914,7 @@
     </message>
     <message>
       <source>manifest.layers_too_many</source>
-      <translation>es hat {experts} Experten in allen Schichten, und {most} sind das Höchste. Mach das Gitter kleiner, oder nimm weniger Schichten.</translation>
+      <translation>es hat {experts} Experten in allen Schichten; erlaubt sind höchstens {most}. Mach das Gitter kleiner, oder nimm weniger Schichten.</translation>
     </message>
     <message>
       <source>manifest.no_attention</source>
@@ -5942,7 +5942,7 @@
     </message>
     <message>
       <source>manifest.no_pictures</source>
-      <translation>es sagt, was seine Bilder sind, aber seine Daten sind keine. Lass [pictures] weg.</translation>
+      <translation>es beschreibt Bilder, aber seine Daten sind keine. Lass [pictures] weg.</translation>
     </message>
     <message>
       <source>manifest.no_run</source>
@@ -5994,7 +5994,7 @@
     </message>
     <message>
       <source>manifest.other_sequence</source>
-      <translation>seine Daten kommen in Proben von {inputs}, nicht von {sequence}.</translation>
+      <translation>seine Daten kommen in Beispielen von {inputs}, nicht von {sequence}.</translation>
     </message>
     <message>
       <source>manifest.picture_kind</source>
@@ -6038,7 +6038,7 @@
     </message>
     <message>
       <source>manifest.trunk_too_large</source>
-      <translation>der Rumpf nähme {size:size}, und {most:size} sind das Höchste. Verringere width, das Gitter oder layers.</translation>
+      <translation>der Rumpf nähme {size:size}; erlaubt sind höchstens {most:size}. Verringere width, das Gitter oder layers.</translation>
     </message>
     <message>
       <source>manifest.trunk_unknown</source>
@@ -6086,7 +6086,7 @@
     </message>
     <message>
       <source>memory.ended_by_system</source>
-      <translation>Das System hat den Rechenprozess beendet, weil er weit mehr Speicher nahm als die {most:size}, die er benutzen darf. Er geht vom letzten Sicherungspunkt weiter und kommt kleiner zurück. Die Einstellungen erlauben mehr.</translation>
+      <translation>Das System hat den Rechenprozess beendet, weil er weit mehr Arbeitsspeicher nahm als die {most:size}, die er benutzen darf. Er macht beim letzten Checkpoint weiter, mit weniger Experten. Die Einstellungen erlauben mehr.</translation>
     </message>
     <message>
       <source>memory.gone</source>
@@ -6094,7 +6094,7 @@
     </message>
     <message>
       <source>memory.over_cap</source>
-      <translation>Der Rechenprozess nahm {taken:size} Speicher, und Hearth darf insgesamt {cap:size} benutzen. Er wurde beendet, nichts ist verloren, und er kommt kleiner zurück. Die Einstellungen erlauben mehr.</translation>
+      <translation>Der Rechenprozess nahm {taken:size} Arbeitsspeicher, und Hearth darf insgesamt {cap:size} benutzen. Er wurde beendet, nichts ist verloren, und er kommt mit weniger Experten zurück. Die Einstellungen erlauben mehr.</translation>
     </message>
     <message>
       <source>memory.reason</source>
@@ -6142,7 +6142,7 @@
     </message>
     <message>
       <source>metered.windows_not_told</source>
-      <translation>Windows sagt nicht, was das Netzwerk kostet.</translation>
+      <translation>Windows meldet nicht, was das Netzwerk kostet.</translation>
     </message>
     <message>
       <source>metered.windows_unknown</source>
@@ -6170,11 +6170,11 @@
     </message>
     <message>
       <source>network.address_unusable</source>
-      <translation>Die Netzadresse {addresses} ist nicht zu gebrauchen: {why:phrase}. Wähle eine Adresse dieses PCs: 0.0.0.0 steht für alle.</translation>
+      <translation>Die Netzwerkadresse {addresses} ist nicht zu gebrauchen: {why:phrase}. Wähle eine Adresse dieses PCs: 0.0.0.0 steht für alle.</translation>
     </message>
     <message>
       <source>network.alone</source>
-      <translation>Dieser Worker ist allein: so steht es in den Einstellungen, oder er wurde ohne --join, --listen, --bootstrap oder --role gestartet.</translation>
+      <translation>Dieser Worker ist allein: So steht es in den Einstellungen, oder er wurde ohne --join, --listen, --bootstrap oder --role gestartet.</translation>
     </message>
     <message>
       <source>network.bad_bootstrap</source>
@@ -6186,7 +6186,7 @@
     </message>
     <message>
       <source>network.fails</source>
-      <translation>{times:count}-mal hintereinander ließ sich die Verbindung dieses PCs zum Netz nicht pflegen ({error}). Es wird immer seltener erneut versucht; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander ließ sich die Verbindung dieses PCs zum Netzwerk nicht pflegen ({error}). Hearth versucht es immer seltener erneut; bitte melde es.</translation>
     </message>
     <message>
       <source>network.no_address</source>
@@ -6270,7 +6270,7 @@
     </message>
     <message>
       <source>peer.itself</source>
-      <translation>Ein Peer kann sich nicht selbst über das Netzwerk rufen.</translation>
+      <translation>Ein Peer kann sich nicht über das Netzwerk mit sich selbst verbinden.</translation>
     </message>
     <message>
       <source>peer.next_try</source>
@@ -6282,7 +6282,7 @@
     </message>
     <message>
       <source>peer.no_answer</source>
-      <translation>Peer {peer:peer} hat {method} nicht innerhalb von {within:duration} beantwortet.</translation>
+      <translation>Peer {peer:peer} hat {method} nicht binnen {within:duration} beantwortet.</translation>
     </message>
     <message>
       <source>peer.no_room</source>
@@ -6294,7 +6294,7 @@
     </message>
     <message>
       <source>power.kernel_none</source>
-      <translation>Der Kernel sagt nichts über Stromquellen.</translation>
+      <translation>Der Kernel meldet keine Stromquellen.</translation>
     </message>
     <message>
       <source>power.kernel_unknown</source>
@@ -6306,7 +6306,7 @@
     </message>
     <message>
       <source>power.macos_not_told</source>
-      <translation>macOS sagt nicht, woher der Strom kommt.</translation>
+      <translation>macOS meldet nicht, woher der Strom kommt.</translation>
     </message>
     <message>
       <source>power.macos_unknown</source>
@@ -6318,7 +6318,7 @@
     </message>
     <message>
       <source>power.windows_not_told</source>
-      <translation>Windows sagt nicht, woher der Strom kommt.</translation>
+      <translation>Windows meldet nicht, woher der Strom kommt.</translation>
     </message>
     <message>
       <source>power.windows_unknown</source>
@@ -6326,7 +6326,7 @@
     </message>
     <message>
       <source>programs.gone</source>
-      <translation>Eben lief noch ein Programm, das diesen PC für sich haben soll.</translation>
+      <translation>Eben lief noch ein Programm, das diesen PC für sich hat.</translation>
     </message>
     <message>
       <source>programs.none_chosen</source>
@@ -6338,7 +6338,7 @@
     </message>
     <message>
       <source>programs.reason</source>
-      <translation>{program} läuft und soll diesen PC für sich haben.</translation>
+      <translation>{program} läuft und hat diesen PC für sich.</translation>
     </message>
     <message>
       <source>programs.runs</source>
@@ -6367,13 +6367,13 @@
     <message numerus="yes">
       <source>promise.kept</source>
       <translation>
-        <numerusform>Das letzte Mal hielt das Rechnen {last:whole} ms später an, als es musste (einmal gemessen; Ziel: {target:count} ms).</numerusform>
-        <numerusform>Das letzte Mal hielt das Rechnen {last:whole} ms später an, als es musste ({n}-mal gemessen; Ziel: {target:count} ms).</numerusform>
+        <numerusform>Zuletzt hielt der Rechenprozess {last:whole} ms nach dem Anlass an (einmal gemessen; Ziel: {target:count} ms).</numerusform>
+        <numerusform>Zuletzt hielt der Rechenprozess {last:whole} ms nach dem Anlass an ({n}-mal gemessen; Ziel: {target:count} ms).</numerusform>
       </translation>
     </message>
     <message>
       <source>promise.kept_p95</source>
-      <translation>Das letzte Mal hielt das Rechnen {last:whole} ms später an, als es musste (p95 {p95:whole} ms, {count}-mal gemessen; Ziel: {target:count} ms).</translation>
+      <translation>Zuletzt hielt der Rechenprozess {last:whole} ms nach dem Anlass an (p95 {p95:whole} ms, {count}-mal gemessen; Ziel: {target:count} ms).</translation>
     </message>
     <message>
       <source>promise.none</source>
@@ -6385,7 +6385,7 @@
     </message>
     <message>
       <source>question.ended</source>
-      <translation>{why} Versuch es gleich noch einmal.</translation>
+      <translation>{why} Versuch es gleich erneut.</translation>
     </message>
     <message>
       <source>question.failed</source>
@@ -6393,7 +6393,7 @@
     </message>
     <message>
       <source>question.no_expert</source>
-      <translation>Kein Experte hat geantwortet. Versuch es gleich noch einmal. Falls es so bleibt: Andere PCs beantworten mehr Fragen von denen, die für den Lauf arbeiten.</translation>
+      <translation>Kein Experte hat geantwortet. Versuch es gleich erneut. Falls es so bleibt: Andere PCs beantworten denen mehr Fragen, die für den Lauf arbeiten.</translation>
     </message>
     <message>
       <source>question.odd_pixels</source>
@@ -6425,7 +6425,7 @@
     </message>
     <message>
       <source>question.too_many</source>
-      <translation>Zu viele Fragen warten auf eine Antwort. Versuch es gleich noch einmal.</translation>
+      <translation>Zu viele Fragen warten auf eine Antwort. Versuch es gleich erneut.</translation>
     </message>
     <message>
       <source>quota.live</source>
@@ -6445,7 +6445,7 @@
     </message>
     <message>
       <source>reach.by_acquaintance</source>
-      <translation>ein Backbone-Peer, dem dieser PC schreibt, hat ihn erreicht; ob Fremde es können, ist nicht gewiss</translation>
+      <translation>ein Backbone-Peer, mit dem dieser PC Kontakt hat, hat ihn erreicht; ob Fremde es können, ist nicht gewiss</translation>
     </message>
     <message>
       <source>reach.by_nobody</source>
@@ -6509,7 +6509,7 @@
     </message>
     <message>
       <source>role.keeps</source>
-      <translation>Dieser PC ist ein Backbone-Peer: Er hält das Netz zusammen und rechnet nicht.</translation>
+      <translation>Dieser PC ist ein Backbone-Peer: Er hält das Netzwerk zusammen und rechnet nicht.</translation>
     </message>
     <message>
       <source>role.title</source>
@@ -6541,11 +6541,11 @@
     </message>
     <message>
       <source>run.access_invites</source>
-      <translation>Nur mit Einladung. Dieser PC hat den Schlüssel des Organisators: Er kann andere einladen.</translation>
+      <translation>Nur mit Einladung. Dieser PC hat den Schlüssel des Veranstalters: Er kann andere einladen.</translation>
     </message>
     <message>
       <source>run.access_none</source>
-      <translation>Nur mit Einladung. Dieser PC hat keine gültige Einladung: Bitte den Organisator um einen Link, der ein Token enthält.</translation>
+      <translation>Nur mit Einladung. Dieser PC hat keine gültige Einladung: Bitte den Veranstalter um einen Link, der ein Token enthält.</translation>
     </message>
     <message>
       <source>run.access_open</source>
@@ -6577,7 +6577,7 @@
     </message>
     <message>
       <source>run.begins</source>
-      <translation>Beginnt von selbst; ein anderer PC muss als Gastgeber mitmachen.</translation>
+      <translation>Beginnt von selbst; ein anderer PC muss als Host mitmachen.</translation>
     </message>
     <message>
       <source>run.begins_then</source>
@@ -6589,7 +6589,7 @@
     </message>
     <message>
       <source>run.changed</source>
-      <translation>Der Veranstalter hat diesen Lauf geändert: Dieser PC richtet sich jetzt nach Revision {revision} seines Manifests. Geändert: {fields}.</translation>
+      <translation>Der Veranstalter hat diesen Lauf geändert: Dieser PC benutzt jetzt Revision {revision} seines Manifests. Geändert: {fields}.</translation>
     </message>
     <message>
       <source>run.choose_another</source>
@@ -6673,7 +6673,7 @@
     </message>
     <message>
       <source>run.needs_disk</source>
-      <translation>Der Lauf {run} braucht {needed:size} freien Platz auf der Festplatte, und es sind {has:size}.</translation>
+      <translation>Der Lauf {run} braucht {needed:size} freien Speicherplatz, und frei sind {has:size}.</translation>
     </message>
     <message>
       <source>run.needs_memory</source>
@@ -6689,7 +6689,7 @@
     </message>
     <message>
       <source>run.not_yet</source>
-      <translation>Der Lauf beginnt am {at} (UTC), wie sein Organisator es geplant hat.</translation>
+      <translation>Der Lauf beginnt am {at} (UTC), wie sein Veranstalter es geplant hat.</translation>
     </message>
     <message>
       <source>run.only_one</source>
@@ -6705,7 +6705,7 @@
     </message>
     <message>
       <source>run.over</source>
-      <translation>Der Lauf endete am {at} (UTC), wie sein Organisator es geplant hat.</translation>
+      <translation>Der Lauf endete am {at} (UTC), wie sein Veranstalter es geplant hat.</translation>
     </message>
     <message>
       <source>run.reached</source>
@@ -6717,11 +6717,11 @@
     </message>
     <message>
       <source>run.stuck</source>
-      <translation>Seit einer Weile hat kein Host mancher Experten dieses Laufs geantwortet: Vielleicht ist er eingefroren, im Ruhezustand oder vom Netz getrennt.</translation>
+      <translation>Für manche Experten dieses Laufs hat seit einer Weile kein Host geantwortet: Vielleicht ist er eingefroren, im Ruhezustand oder vom Netzwerk getrennt.</translation>
     </message>
     <message>
       <source>run.successor</source>
-      <translation>Der Veranstalter hat diesen Lauf geändert: Ab dem nächsten Start seines Rechenprozesses, binnen einer Stunde, richtet sich dieser PC nach Revision {revision} seines Manifests. Was sich ändert: {fields}.</translation>
+      <translation>Der Veranstalter hat diesen Lauf geändert. Dieser PC benutzt Revision {revision} seines Manifests ab dem nächsten Start seines Rechenprozesses, binnen einer Stunde. Was sich ändert: {fields}.</translation>
     </message>
     <message>
       <source>run.successor_unusable</source>
@@ -6737,7 +6737,7 @@
     </message>
     <message>
       <source>run.too_many</source>
-      <translation>Mehr Läufe gehen gerade nicht: {most} sind das Höchste, und keiner, während Hearth startet oder beendet wird.</translation>
+      <translation>Mehr Läufe gehen gerade nicht. Es können höchstens {most} sein, und keiner kommt hinzu, während Hearth startet oder beendet wird.</translation>
     </message>
     <message numerus="yes">
       <source>run.training</source>
@@ -6888,7 +6888,7 @@
     </message>
     <message>
       <source>signal.gpus</source>
-      <translation>Die Auslastung der Grafikkarten</translation>
+      <translation>Die Auslastung der GPUs</translation>
     </message>
     <message>
       <source>signal.hot</source>
@@ -6952,19 +6952,19 @@
     </message>
     <message>
       <source>telemetry.broker_fails</source>
-      <translation>Der Broker kann unter {address} nicht erreichbar sein: {why}</translation>
+      <translation>Der Broker kann unter {address} nicht lauschen: {why}</translation>
     </message>
     <message>
       <source>telemetry.fails</source>
-      <translation>{times:count}-mal hintereinander konnte den Tafeln nicht mitgeteilt werden, was dieser PC tut ({error}). Das Training geht weiter; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnte den Ehrentafeln nicht mitgeteilt werden, was dieser PC tut ({error}). Das Training läuft weiter; bitte melde es.</translation>
     </message>
     <message>
       <source>telemetry.foreign</source>
-      <translation>Diese Nachricht gehört zu einem anderen Lauf, Teilnehmer, Broker oder Zeitpunkt.</translation>
+      <translation>Diese Nachricht gehört zu einem anderen Lauf, Peer, Broker oder Zeitpunkt.</translation>
     </message>
     <message>
       <source>telemetry.forged</source>
-      <translation>Der Teilnehmer {peer:peer} hat diese Nachricht nicht unterschrieben, oder sie wurde danach geändert.</translation>
+      <translation>Der Peer {peer:peer} hat diese Nachricht nicht unterschrieben, oder sie wurde danach geändert.</translation>
     </message>
     <message>
       <source>telemetry.mosquitto_ends</source>
@@ -6972,15 +6972,15 @@
     </message>
     <message>
       <source>telemetry.mosquitto_files</source>
-      <translation>Die Dateien von Mosquitto in {folder} können nicht geschrieben werden: {why}. Der Broker lässt niemand Neuen ein und noch den, der nicht mehr teilnehmen darf, oder startet nicht. Hearth versucht es immer wieder.</translation>
+      <translation>Die Dateien von Mosquitto in {folder} können nicht geschrieben werden: {why}. Der Broker lässt niemand Neuen ein und noch die, die nicht mehr teilnehmen dürfen, oder startet nicht. Hearth versucht es immer wieder.</translation>
     </message>
     <message>
       <source>telemetry.names_none</source>
-      <translation>Der Lauf {run} nennt keinen Broker, über den eine Mitteilung verbreitet werden könnte: Trage einen unter `brokers` in sein Manifest ein und unterschreibe es neu.</translation>
+      <translation>Der Lauf {run} nennt keinen Broker, über den eine Mitteilung gesendet werden könnte: Trage einen unter `brokers` in sein Manifest ein und unterschreibe es neu.</translation>
     </message>
     <message>
       <source>telemetry.no_broker</source>
-      <translation>Kein Broker dieses Laufs antwortet ({brokers}): Mitteilungen des Veranstalters und die Rangliste fehlen. Das Training geht weiter.</translation>
+      <translation>Kein Broker dieses Laufs antwortet ({brokers}): Mitteilungen des Veranstalters und die Rangliste fehlen. Das Training läuft weiter.</translation>
     </message>
     <message>
       <source>telemetry.no_metrics</source>
@@ -6996,11 +6996,11 @@
     </message>
     <message>
       <source>telling.fails</source>
-      <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was sich an den Experten auf diesem PC geändert hat ({error}). Er trainiert weiter; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was sich an den Experten auf diesem PC geändert hat ({error}). Das Training läuft weiter; bitte melde es.</translation>
     </message>
     <message>
       <source>traffic.blob</source>
-      <translation>Kopien von Sicherungspunkten</translation>
+      <translation>Kopien von Checkpoints</translation>
     </message>
     <message>
       <source>traffic.credit</source>
@@ -7016,7 +7016,7 @@
     </message>
     <message>
       <source>traffic.file</source>
-      <translation>Kopien von Sicherungspunkten</translation>
+      <translation>Kopien von Checkpoints</translation>
     </message>
     <message>
       <source>traffic.host</source>
@@ -7044,31 +7044,31 @@
     </message>
     <message>
       <source>trunk.ends_again</source>
-      <translation>Es wird alle paar Sekunden wieder versucht und geht weiter, sobald mehr als die Hälfte der Trainer zu derselben Runde kommt.</translation>
+      <translation>Versucht es alle paar Sekunden erneut; geht weiter, sobald mehr als die Hälfte der Trainer zu derselben Runde kommt.</translation>
     </message>
     <message>
       <source>trunk.ends_round</source>
-      <translation>Es geht weiter, wenn sie gekommen sind, oder ohne die, die nicht binnen einer halben Minute kommen.</translation>
+      <translation>Geht weiter, wenn sie gekommen sind, oder ohne die, die nicht binnen einer halben Minute kommen.</translation>
     </message>
     <message>
       <source>trunk.ends_server</source>
-      <translation>Es geht weiter, sobald einer antwortet; sie werden alle paar Sekunden wieder gefragt.</translation>
+      <translation>Geht weiter, sobald einer antwortet; sie werden alle paar Sekunden erneut gefragt.</translation>
     </message>
     <message>
       <source>trunk.ends_trunk</source>
-      <translation>Es geht weiter, sobald sie ihn gegeben haben; wenn es keiner kann, mit dem, was hier ist.</translation>
+      <translation>Geht weiter, sobald sie ihn gesendet haben; wenn es keiner kann, mit dem, was hier ist.</translation>
     </message>
     <message>
       <source>trunk.ends_work</source>
-      <translation>Es wird alle paar Sekunden wieder gefragt und geht weiter, sobald welche frei ist.</translation>
+      <translation>Fragt alle paar Sekunden erneut; geht weiter, sobald welche frei ist.</translation>
     </message>
     <message>
       <source>trunk.fails</source>
-      <translation>{times:count}-mal hintereinander ließ sich nicht pflegen, worauf sich die Trainer als Rumpf einigen ({error}). Das Training geht mit dem Rumpf weiter, der hier ist; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander ließ sich der Rumpf, auf den sich die Trainer einigen, nicht pflegen ({error}). Das Training läuft mit dem Rumpf weiter, der hier ist; bitte melde es.</translation>
     </message>
     <message>
       <source>trunk.goes_on</source>
-      <translation>Auf niemanden wird gewartet</translation>
+      <translation>Wartet auf niemanden</translation>
     </message>
     <message>
       <source>trunk.title</source>
@@ -7081,15 +7081,15 @@
     <message numerus="yes">
       <source>trunk.waits_again</source>
       <translation>
-        <numerusform>Wartet auf den gemeinsamen Schritt: {n:count} Versuch ist gescheitert. {why:phrase}</numerusform>
-        <numerusform>Wartet auf den gemeinsamen Schritt: {n:count} Versuche sind gescheitert. {why:phrase}</numerusform>
+        <numerusform>Wartet auf den gemeinsamen Schritt: {n:count} Versuch ist fehlgeschlagen. {why:phrase}</numerusform>
+        <numerusform>Wartet auf den gemeinsamen Schritt: {n:count} Versuche sind fehlgeschlagen. {why:phrase}</numerusform>
       </translation>
     </message>
     <message numerus="yes">
       <source>trunk.waits_line</source>
       <translation>
-        <numerusform>Holt den Rumpf der anderen in einer Minute noch einmal: die Leitung hier ist langsam für diesen Lauf</numerusform>
-        <numerusform>Holt den Rumpf der anderen in {n:count} Minuten noch einmal: die Leitung hier ist langsam für diesen Lauf</numerusform>
+        <numerusform>Holt den Rumpf der anderen in einer Minute erneut: Die Leitung hier ist langsam für diesen Lauf</numerusform>
+        <numerusform>Holt den Rumpf der anderen in {n:count} Minuten erneut: Die Leitung hier ist langsam für diesen Lauf</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -7109,7 +7109,7 @@
     </message>
     <message>
       <source>trunk.waits_work</source>
-      <translation>Wartet auf Arbeit: alle ist bei anderen Trainern</translation>
+      <translation>Wartet auf Arbeit: Alles ist bei anderen Trainern</translation>
     </message>
     <message>
       <source>trunk.wants</source>
@@ -7117,11 +7117,11 @@
     </message>
     <message>
       <source>trunk_server.fails</source>
-      <translation>Es ließ sich {times:count}-mal hintereinander nicht klären, welcher PC der Server der Parameter ist ({error}). Das Training geht weiter, so gut es geht; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander ließ sich nicht klären, welcher PC der Parameterserver ist ({error}). Das Training läuft weiter, so gut es geht; bitte melde es.</translation>
     </message>
     <message>
       <source>upkeep.fails</source>
-      <translation>{times:count}-mal hintereinander ließ sich das Verzeichnis aller Peers (DHT) hier nicht pflegen ({error}). Was bekannt ist, wird weiter genutzt; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander ließ sich das Verzeichnis aller Peers (DHT) hier nicht pflegen ({error}). Was bekannt ist, wird weiter benutzt; bitte melde es.</translation>
     </message>
     <message>
       <source>user.always</source>
@@ -7325,7 +7325,7 @@
     </message>
     <message>
       <source>worker.leaving</source>
-      <translation>Wird beendet: Der Worker sichert seine Arbeit.</translation>
+      <translation>Wird beendet: Der Worker speichert seine Arbeit.</translation>
     </message>
     <message>
       <source>worker.line_too_long</source>
@@ -7333,7 +7333,7 @@
     </message>
     <message>
       <source>worker.lost</source>
-      <translation>{reason} Es wird versucht, ihn wieder zu erreichen.</translation>
+      <translation>{reason} Hearth versucht, ihn wieder zu erreichen.</translation>
     </message>
     <message>
       <source>worker.neither_reply_nor_event</source>
@@ -7361,7 +7361,7 @@
     </message>
     <message>
       <source>worker.restarting</source>
-      <translation>Der Worker sichert seine Arbeit und startet neu.</translation>
+      <translation>Der Worker speichert seine Arbeit und startet neu.</translation>
     </message>
     <message>
       <source>worker.sent_unknown</source>
@@ -7385,7 +7385,7 @@
     </message>
     <message>
       <source>worker.stopped</source>
-      <translation>Worker gestoppt: {reason:phrase}. Neustart in {seconds:count} s.</translation>
+      <translation>Worker angehalten: {reason:phrase}. Neustart in {seconds:count} s.</translation>
     </message>
     <message>
       <source>x11.none</source>
