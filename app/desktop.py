@@ -65,7 +65,7 @@ ASKING = mark("Nothing runs until you have agreed to it.")
 LEAVING = mark("Hearth is quitting; the worker saves its work.")
 LEAVING_ENDS = mark("Ends by itself, in 10 s at the latest.")
 IN_TRAY = mark("Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.")
-NOT_FROM_HERE = mark("Quit Hearth on the other PC and start it there again: from here it could not be started.")
+NOT_FROM_HERE = mark("Quit Hearth on the other PC and start it again there. It cannot be started from here.")
 NO_TRAY = mark("This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.")
 
 

@@ -23,7 +23,7 @@ POLL_MS = 500
 LENT_S, ENDED_S = 60.0, 0.001
 """For how long it may compute for the test although the user is here; what ends that."""
 WAITING = mark("The worker is starting.")
-OFFER = mark("A few seconds of computing, also while you are here. It decides how many experts this PC hosts.")
+OFFER = mark("A few seconds of computing, even while you are here. They decide how many experts this PC hosts.")
 
 
 class SpeedTest(Card):
@@ -156,7 +156,7 @@ class SpeedTest(Card):
             self._stop()
             self.start.setEnabled(True)
             self._show_words(
-                tr("It takes longer than usual. You can go on: it is measured as soon as this PC may compute.")
+                tr("It takes longer than usual. You can continue: it is measured as soon as this PC may compute.")
             )
 
     def _failed(self, error: HearthError) -> None:

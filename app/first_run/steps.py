@@ -108,8 +108,8 @@ class Consent(Step):
             memory=size(likely.memory_bytes, at_most),
         )
         power = tr(
-            "About {watts} W for the CPU while it computes, by its number of cores; more with a graphics card. "
-            "You set the limit.",
+            "About {watts} W for the CPU while it computes, by its number of cores; more with a GPU. You set the "
+            "limit.",
             watts=number(likely.watts),
         )
         return [

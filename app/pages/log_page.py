@@ -241,7 +241,7 @@ class LogPage(Page):
     def _open_folder(self) -> None:
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(self.folder))):
             path = str(self.folder).replace(os.sep, os.sep + BREAK)
-            self._tell(tr("Nothing here opens folders. The log files are in {path}", path=path), PATH_MS)
+            self._tell(tr("This desktop cannot open folders. The log files are in {path}", path=path), PATH_MS)
 
     def _ask_report(self) -> None:
         name = f"hearth-report-{datetime.now():%Y-%m-%d}.zip"

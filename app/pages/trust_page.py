@@ -27,12 +27,12 @@ EVERY_MS = 10_000
 """Between two looks at the ledger, while the page is seen."""
 KIND = "network."
 """Before a kind of traffic, among the devices of the ledger."""
-ASKING = mark("Shown as soon as the worker has told its ledger.")
+ASKING = mark("Appears as soon as the worker has sent its figures.")
 NOTHING = mark("Nothing has left this PC yet.")
 READING = mark("Reading the program's files.")
 ON_THE_LAN = mark(
-    "In your local network this PC also announces its id, its port, and its runs with the keys of their organisers, "
-    "unless “Find peers on this network” is off. Nothing is sent to the makers of Hearth."
+    "In your local network this PC also announces its id, its port, and its runs with their organisers' keys. "
+    "“Find peers on this network” turns that off. Nothing is sent to the makers of Hearth."
 )
 
 
@@ -75,12 +75,12 @@ KINDS = {
     "reach": Kind(
         "network", mark("Addresses, and knocks that open a way through routers"), mark("peers that help others to meet")
     ),
-    "relay": Kind("lock", mark("Sealed traffic of two others, which this PC cannot read"), mark("those two peers")),
+    "relay": Kind("lock", mark("Encrypted traffic of two others, which this PC cannot read"), mark("those two peers")),
     "other": Kind("info", mark("Packet headers, acknowledgements, what is under way"), mark("all of these")),
 }
 OLD_KINDS = {"blob": "file"}
 """What version 0.1.0 wrote into the ledger, and what it is called now."""
-UNKNOWN = Kind("question", mark("Of a newer version of the worker"), mark("peers of the run"))
+UNKNOWN = Kind("question", mark("From a newer version of the worker"), mark("peers of the run"))
 FACTS = [
     (
         "shield",
@@ -99,8 +99,8 @@ FACTS = [
         "key",
         mark("No name, no account"),
         mark(
-            "Others see this PC's public key and internet address. Your files, your keystrokes and what is on your "
-            "screen are not read; which programs run is looked at to give way to them, and stays here."
+            "Others see this PC's public key and internet address. Your files, your keystrokes and your screen are not "
+            "read. Hearth checks which programs run, to give way to them; that stays here."
         ),
     ),
 ]
@@ -111,7 +111,7 @@ class TrafficCard(Card):
 
     def __init__(self) -> None:
         super().__init__(tr("What leaves this PC, and to whom"))
-        names = tr("Sent today"), tr("Received today"), tr("Sent ever"), tr("Received ever")
+        names = tr("Sent today"), tr("Received today"), tr("Sent in total"), tr("Received in total")
         self._figures = [Figure(name) for name in names]
         self.words = Label(tr(ASKING), "body", "text2", wrap=True)
         self._grid = grid_box(look.L, look.S, stretch={1: 1})
@@ -203,7 +203,7 @@ class BuildCard(Card):
         self._words.setText(
             tr(
                 "The build is a hash over all files of the program: two PCs with the same files show the same one. "
-                "Hearth is free software (Apache 2.0); its source says all that is said here."
+                "Hearth is free software (Apache 2.0): you can check all of this in its source."
             )
         )
 
@@ -212,7 +212,7 @@ class BuildCard(Card):
 
 
 def _licence(library: Library) -> str:
-    return library.licence or tr("not told")
+    return library.licence or tr("not stated")
 
 
 class LicencesCard(Card):
@@ -239,7 +239,7 @@ class LicencesCard(Card):
         self.model.set_rows(libraries)
         self.table.setVisible(bool(libraries))
         self.words.setVisible(not libraries)
-        self.words.setText(tr("No library told about itself; their licences lie beside the program."))
+        self.words.setText(tr("No library says what it is. Their licences are in the program's folder."))
 
     def fail(self, sentence: str) -> None:
         self.words.setText(sentence)
@@ -258,7 +258,7 @@ class TrustPage(LookingPage):
             "trust",
             tr("Trust"),
             "shield",
-            tr("What leaves this PC, as it counts it itself, and what it is that runs here."),
+            tr("What leaves this PC, by its own count, and which program runs here."),
         )
         self.listed = False
         self.traffic, self.build = TrafficCard(), BuildCard(client.version)

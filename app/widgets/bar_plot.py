@@ -113,7 +113,7 @@ class BarPlot(Plot):
             return self._empty.text()
         most = max(range(len(sums)), key=lambda at: sums[at])
         return tr(
-            "{name}: {all} in all; the most was {best}, {most}; the last is {newest}, {last}.",
+            "{name}: {all} in total; the most was {best}, {most}; the last is {newest}, {last}.",
             name=self._name,
             all=self._write(sum(sums)),
             best=self.bars.names[most],

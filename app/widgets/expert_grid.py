@@ -104,7 +104,7 @@ class ExpertGrid(Picking):
         summary = tr("{hosted} of %Ln cell(s) have an expert.", len(self._shades), hosted=number(hosted))
         if self._own:
             summary = f"{summary} {tr('%Ln of them is (are) here.', len(self._own))}"
-        return f"{summary} {tr('Arrow keys tell each.')}"
+        return f"{summary} {tr('Arrow keys read out each one.')}"
 
     def _draw_anew(self) -> None:
         self._picture = None

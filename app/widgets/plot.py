@@ -104,7 +104,7 @@ class Plot(Picking):
 
     def _whole(self) -> str:
         told = self.describe()
-        return f"{told} {tr('Arrow keys tell each value, Enter shows a table.')}" if self._count() else told
+        return f"{told} {tr('Arrow keys read out each value, Enter shows a table.')}" if self._count() else told
 
     def _under(self, place: QPointF) -> int | None:
         return self._nearest(self._x_of(place.toPoint()))

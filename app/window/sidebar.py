@@ -28,7 +28,7 @@ STATE_WORD: dict[State, str] = {
     "paused": mark("Paused"),
     "limited": mark("Limited"),
     "preparing": mark("Preparing"),
-    "leaving": mark("Leaving"),
+    "leaving": mark("Quitting"),
     "attention": mark("Needs attention"),
 }
 

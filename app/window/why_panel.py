@@ -69,7 +69,7 @@ class YieldDots(QWidget):
         p95 = self._yields.p95_ms
         if p95 is not None and self._yields.count >= FEW:
             marks.append((p95, f"p95 {number(p95)} ms", "ok" if p95 <= PROMISE_MS else "bad"))
-        marks.append((PROMISE_MS, tr("promise {ms} ms", ms=PROMISE_MS), "text2"))
+        marks.append((PROMISE_MS, tr("target {ms} ms", ms=PROMISE_MS), "text2"))
         painter.setFont(colors.font("cap"))
         taken = -1.0
         for value, words, tone in marks:
@@ -166,7 +166,7 @@ class WhyPanel(Sheet):
 
     def set_connected(self, connected: bool, sentence: str) -> None:
         """While the worker is away the rules shown are those of before."""
-        old = f" {tr('What is below is what it told last.')}" if self._status is not None else ""
+        old = f" {tr('Below is what it said last.')}" if self._status is not None else ""
         self.notice.set_text("" if connected else f"{sentence.rstrip('.')}.{old}")
         self.retry.setVisible(not connected)
         if not connected:
@@ -226,7 +226,7 @@ def _summary(answer: Why) -> str:
     stopping = sum(verdict(rule, gpus).code not in MARKS for rule in answer.rules)
     many = len(answer.rules)
     if not many:
-        return tr("The worker told no rules.")
+        return tr("The worker sent no rules.")
     unknown = sum(verdict(rule, gpus).code == UNKNOWN for rule in answer.rules)
     if stopping:
         first = tr("{some} of %Ln rule(s) stop something.", many, some=number(stopping))

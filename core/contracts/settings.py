@@ -57,7 +57,7 @@ class Settings:
         restart=True,
     )  # fmt: skip
     profile: Profile = setting(
-        "balanced", "Profile", "How much this PC gives",
+        "balanced", "Profile", "How much this PC shares",
         "Quiet is barely noticeable; Full uses everything you allow. A profile sets CPU time, threads, memory, "
         "temperatures, the GPU while you are here and how busy other programs may be. Changing one makes it Custom.",
         choices={"quiet": "Quiet", "balanced": "Balanced", "full": "Full", "own": "Custom"},
@@ -97,7 +97,7 @@ class Settings:
     )  # fmt: skip
     game_is: Literal["fullscreen", "game"] = setting(
         "fullscreen", GAMES, "What counts",
-        "Films and presentations fill the screen as well; games are known by GameMode or Direct3D.",
+        "Films and presentations fill the screen as well; games are recognised by GameMode or Direct3D.",
         choices={"fullscreen": "Anything full screen", "game": "Known games"},
     )  # fmt: skip
     exclusive_programs: Names = setting(
@@ -121,7 +121,7 @@ class Settings:
         "Small experts use only one, which is faster.",
         step=1, zero="Automatic",
     )  # fmt: skip
-    gpus_off: Names = setting((), DEVICES, "GPUs not to use", "Identifiers of GPUs.", hidden=True)
+    gpus_off: Names = setting((), DEVICES, "GPUs not to use", "Ids of GPUs.", hidden=True)
     gpu_memory_percent: Share = setting(
         80, DEVICES, "GPU memory", "How much of a GPU's memory may be used.", "%", step=5
     )
@@ -136,7 +136,7 @@ class Settings:
     )
     memory_grace_s: Annotated[int, msgspec.Meta(ge=0, le=3600)] = setting(
         10, DEVICES, "Free the memory after",
-        "How long the stopped compute process keeps its memory, so that it can go on at once.",
+        "How long the stopped compute process keeps its memory, so that it can continue at once.",
         "s", step=5,
     )  # fmt: skip
     experts_memory_mb: Megabytes = setting(
@@ -168,7 +168,7 @@ class Settings:
     relay: bool = setting(
         True, NETWORK, "Pass on what others cannot send directly",
         "As a backbone peer this PC relays between peers whose routers keep them apart. It cannot read what it passes "
-        "on, and gives 4 MB/s at most. " + NEXT_START,
+        "on, and passes on 4 MB/s at most. " + NEXT_START,
         restart=True,
     )  # fmt: skip
     on_metered: bool = setting(
@@ -185,7 +185,8 @@ class Settings:
         step=1000, zero="No limit",
     )  # fmt: skip
     shown_name: Shown = setting(
-        "", NETWORK, "Name on boards", "Shown with this PC's credit. Without one it is counted, and not shown.",
+        "", NETWORK, "Name on boards",
+        "Shown with this PC's credit. Without a name the credit is counted, but not shown.",
         placeholder="None",
     )  # fmt: skip
     team: Shown = setting(

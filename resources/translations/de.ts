@@ -21,7 +21,7 @@
     </message>
     <message>
       <source>Hearth is quitting; the worker saves its work.</source>
-      <translation>Hearth wird beendet; der Worker sichert seine Arbeit.</translation>
+      <translation>Hearth wird beendet; der Worker speichert seine Arbeit.</translation>
     </message>
     <message>
       <source>Ends by itself, in 10 s at the latest.</source>
@@ -32,8 +32,8 @@
       <translation>Hearth läuft im Infobereich weiter. Sein Symbol öffnet das Fenster wieder; „Beenden“ beendet es.</translation>
     </message>
     <message>
-      <source>Quit Hearth on the other PC and start it there again: from here it could not be started.</source>
-      <translation>Beende Hearth auf dem anderen PC und starte es dort neu: Von hier aus ließe es sich nicht starten.</translation>
+      <source>Quit Hearth on the other PC and start it again there. It cannot be started from here.</source>
+      <translation>Beende Hearth auf dem anderen PC und starte es dort neu. Von hier aus lässt es sich nicht starten.</translation>
     </message>
     <message>
       <source>This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.</source>
@@ -76,7 +76,7 @@
       <translation>Der Worker startet.</translation>
     </message>
     <message>
-      <source>A few seconds of computing, also while you are here. It decides how many experts this PC hosts.</source>
+      <source>A few seconds of computing, even while you are here. They decide how many experts this PC hosts.</source>
       <translation>Ein paar Sekunden Rechenzeit, auch während du da bist. Davon hängt ab, wie viele Experten dieser PC beherbergt.</translation>
     </message>
     <message>
@@ -97,7 +97,7 @@
     </message>
     <message>
       <source>Compute is starting.</source>
-      <translation>Das Rechnen startet.</translation>
+      <translation>Der Rechenprozess startet.</translation>
     </message>
     <message>
       <source>One expert</source>
@@ -109,7 +109,7 @@
     </message>
     <message>
       <source>Memory of an expert</source>
-      <translation>Speicher je Experte</translation>
+      <translation>Arbeitsspeicher je Experte</translation>
     </message>
     <message>
       <source>Measured.</source>
@@ -120,12 +120,12 @@
       <translation>Gemessen wird, sobald dieser PC rechnen darf. {reason} {until}</translation>
     </message>
     <message>
-      <source>It takes longer than usual. You can go on: it is measured as soon as this PC may compute.</source>
+      <source>It takes longer than usual. You can continue: it is measured as soon as this PC may compute.</source>
       <translation>Es dauert länger als üblich. Du kannst weitermachen: Gemessen wird, sobald dieser PC rechnen darf.</translation>
     </message>
     <message>
       <source>Measure again</source>
-      <translation>Noch einmal messen</translation>
+      <translation>Erneut messen</translation>
     </message>
     <message>
       <source>samples/s</source>
@@ -144,7 +144,7 @@
     </message>
     <message>
       <source>Compute is starting, for {seconds} s so far.</source>
-      <translation>Das Rechnen startet seit {seconds} s.</translation>
+      <translation>Der Rechenprozess startet seit {seconds} s.</translation>
     </message>
     <message numerus="yes">
       <source>%Ln core(s)</source>
@@ -181,8 +181,8 @@
       </translation>
     </message>
     <message>
-      <source>About {watts} W for the CPU while it computes, by its number of cores; more with a graphics card. You set the limit.</source>
-      <translation>Etwa {watts} W für die CPU, solange er rechnet, nach der Zahl ihrer Kerne; mit Grafikkarte mehr. Die Grenze setzt du.</translation>
+      <source>About {watts} W for the CPU while it computes, by its number of cores; more with a GPU. You set the limit.</source>
+      <translation>Etwa {watts} W für die CPU, solange sie rechnet, nach der Zahl ihrer Kerne; mit GPU mehr. Die Grenze setzt du.</translation>
     </message>
     <message>
       <source>Numbers that result from the computation, to peers of the same run: at most {size} an hour. None on metered networks. You set the limit.</source>
@@ -289,7 +289,7 @@
     </message>
     <message>
       <source>Three more steps, about two minutes. Enter continues, Alt+Left goes back.</source>
-      <translation>Noch drei Schritte, etwa zwei Minuten. Eingabe geht weiter, Alt+Links geht zurück.</translation>
+      <translation>Noch drei Schritte, etwa zwei Minuten. Enter geht weiter, Alt+Links geht zurück.</translation>
     </message>
     <message>
       <source>What never happens</source>
@@ -383,8 +383,8 @@
       <translation>Hearth {version} wurde installiert.</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told its history.</source>
-      <translation>Erscheint, sobald der Worker seinen Verlauf gemeldet hat.</translation>
+      <source>Appears as soon as the worker has sent its history.</source>
+      <translation>Erscheint, sobald der Worker seinen Verlauf gesendet hat.</translation>
     </message>
     <message>
       <source>Nothing in this time.</source>
@@ -392,12 +392,12 @@
     </message>
     <message>
       <source>{week} in 7 days
-{ever} ever</source>
+{ever} in total</source>
       <translation>{week} in 7 Tagen
 {ever} insgesamt</translation>
     </message>
     <message>
-      <source>{ever} ever
+      <source>{ever} in total
 {pending} pending</source>
       <translation>{ever} insgesamt
 {pending} offen</translation>
@@ -419,7 +419,7 @@
       <translation>Kennzahl</translation>
     </message>
     <message>
-      <source>Made of</source>
+      <source>Breakdown</source>
       <translation>Aufteilung</translation>
     </message>
     <message>
@@ -444,7 +444,7 @@
     </message>
     <message>
       <source>Computed for other peers, and confirmed by their signatures and audits.</source>
-      <translation>Für andere Teilnehmer berechnet, und von ihnen geprüft und unterschrieben.</translation>
+      <translation>Für andere Peers berechnet und von ihnen geprüft und unterschrieben.</translation>
     </message>
     <message>
       <source>{amount} today</source>
@@ -482,8 +482,8 @@
       <translation>Der PC einer Freiwilligen oder eines Freiwilligen</translation>
     </message>
     <message>
-      <source>Nobody's work of this time is verified yet. It is once a trainer has asked part of it again.</source>
-      <translation>Für diese Zeit ist noch keine Arbeit bestätigt. Das geschieht, sobald ein Trainer einen Teil davon noch einmal gefragt hat.</translation>
+      <source>No work from this period is verified yet. That happens once a trainer has asked for part of it again.</source>
+      <translation>Für diesen Zeitraum ist noch keine Arbeit bestätigt. Das geschieht, sobald ein Trainer einen Teil davon erneut abgefragt hat.</translation>
     </message>
     <message>
       <source>Today</source>
@@ -494,7 +494,7 @@
       <translation>7 Tage</translation>
     </message>
     <message>
-      <source>Ever</source>
+      <source>All time</source>
       <translation>Insgesamt</translation>
     </message>
     <message>
@@ -549,8 +549,8 @@
       <translation>Dieser PC</translation>
     </message>
     <message>
-      <source>Nothing yet. Bars appear within a minute after this PC has begun to compute.</source>
-      <translation>Noch nichts. Balken erscheinen binnen einer Minute, nachdem dieser PC zu rechnen begonnen hat.</translation>
+      <source>Nothing yet. Bars appear within a minute after this PC starts to compute.</source>
+      <translation>Noch nichts. Balken erscheinen binnen einer Minute, nachdem dieser PC zu rechnen beginnt.</translation>
     </message>
     <message>
       <source>Pictures (*.png)</source>
@@ -745,8 +745,8 @@
       <translation>Datenverkehr mit Peers</translation>
     </message>
     <message>
-      <source>Times given back to you</source>
-      <translation>Rückgaben an dich</translation>
+      <source>Times your PC was given back</source>
+      <translation>Wie oft der PC dir zurückgegeben wurde</translation>
     </message>
     <message>
       <source>d MMMM yyyy</source>
@@ -822,7 +822,7 @@
       <translation>{start} bis {end}</translation>
     </message>
     <message>
-      <source>{all} in the last seven days; the most was {day}, {amount}.</source>
+      <source>{all} in the last seven days; the most was on {day}, {amount}.</source>
       <translation>{all} in den letzten sieben Tagen; am meisten am {day}, {amount}.</translation>
     </message>
     <message>
@@ -870,8 +870,8 @@
       <translation>Auf diesem PC beherbergte Experten</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker answers.</source>
-      <translation>Zu sehen, sobald der Worker antwortet.</translation>
+      <source>Appears as soon as the worker answers.</source>
+      <translation>Erscheint, sobald der Worker antwortet.</translation>
     </message>
     <message numerus="yes">
       <source>%Ln expert(s)</source>
@@ -897,7 +897,7 @@
       <translation>Aufrufe pro Sekunde</translation>
     </message>
     <message>
-      <source>Noted from now on, while this window is open.</source>
+      <source>Recorded from now on, while this window is open.</source>
       <translation>Wird ab jetzt aufgezeichnet, solange dieses Fenster offen ist.</translation>
     </message>
     <message>
@@ -1010,7 +1010,7 @@
       <translation>von einem anderen Peer beherbergt</translation>
     </message>
     <message>
-      <source>version not told yet</source>
+      <source>version not known yet</source>
       <translation>Version noch nicht bekannt</translation>
     </message>
     <message numerus="yes">
@@ -1101,7 +1101,7 @@
     </message>
     <message>
       <source>correct on unseen samples</source>
-      <translation>bei ungesehenen Beispielen richtig</translation>
+      <translation>bei unbekannten Beispielen richtig</translation>
     </message>
     <message>
       <source>loss on them, lower is better</source>
@@ -1185,11 +1185,11 @@
     </message>
     <message>
       <source>Why am I running?</source>
-      <translation>Warum rechne ich?</translation>
+      <translation>Warum rechnet Hearth?</translation>
     </message>
     <message>
       <source>Why am I not running?</source>
-      <translation>Warum rechne ich nicht?</translation>
+      <translation>Warum rechnet Hearth nicht?</translation>
     </message>
     <message>
       <source>Start now</source>
@@ -1224,8 +1224,8 @@
       <translation>Rechenzeit nach Tagen</translation>
     </message>
     <message>
-      <source>It is asked again in {seconds} s.</source>
-      <translation>In {seconds} s wird wieder gefragt.</translation>
+      <source>Asks again in {seconds} s.</source>
+      <translation>Fragt in {seconds} s erneut.</translation>
     </message>
     <message>
       <source>shared, {time} of it on the GPU</source>
@@ -1315,8 +1315,8 @@
       <translation>Das Protokoll, deine Einstellungen und der letzte Zustand als eine Datei zum Verschicken, ohne Schlüssel und Adressen.</translation>
     </message>
     <message>
-      <source>Nothing here opens folders. The log files are in {path}</source>
-      <translation>Hier lässt sich kein Ordner öffnen. Die Protokolle liegen in {path}</translation>
+      <source>This desktop cannot open folders. The log files are in {path}</source>
+      <translation>Diese Oberfläche kann keine Ordner öffnen. Die Protokolle liegen in {path}</translation>
     </message>
     <message>
       <source>No line fits this filter.</source>
@@ -1398,8 +1398,8 @@
     <message numerus="yes">
       <source>Hollow cells: experts that did not answer, %Ln so far.</source>
       <translation>
-        <numerusform>Hohle Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
-        <numerusform>Hohle Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
+        <numerusform>Leere Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
+        <numerusform>Leere Zellen: Experten, die nicht geantwortet haben, bisher %Ln.</numerusform>
       </translation>
     </message>
     <message>
@@ -1634,7 +1634,7 @@
     </message>
     <message>
       <source>“Work with other peers” is off in Settings, or the worker was started by hand without a network. It trains for itself and calls nobody.</source>
-      <translation>„Mit anderen Peers zusammenarbeiten“ ist in den Einstellungen aus, oder der Worker wurde von Hand ohne Netzwerk gestartet. Er trainiert für sich und ruft niemanden.</translation>
+      <translation>„Mit anderen Peers arbeiten“ ist in den Einstellungen aus, oder der Worker wurde von Hand ohne Netzwerk gestartet. Er trainiert für sich und verbindet sich mit niemandem.</translation>
     </message>
     <message>
       <source>You are training alone</source>
@@ -1665,20 +1665,20 @@
       <translation>Diese Einstellung öffnen</translation>
     </message>
     <message>
-      <source>Connected. Both now look for what they can do for each other.</source>
-      <translation>Verbunden. Beide sehen nun, was sie füreinander tun können.</translation>
+      <source>Connected. The two PCs now find out what they can do for each other.</source>
+      <translation>Verbunden. Beide PCs klären nun, was sie füreinander tun können.</translation>
     </message>
     <message>
       <source>Add this peer or run</source>
       <translation>Diesen Peer oder Lauf hinzufügen</translation>
     </message>
     <message>
-      <source>For others to reach this PC, its firewall has to let UDP port {port} in.</source>
-      <translation>Damit andere diesen PC erreichen, muss seine Firewall den UDP-Port {port} hereinlassen.</translation>
+      <source>For others to reach this PC, its firewall has to let UDP port {port} through.</source>
+      <translation>Damit andere diesen PC erreichen, muss seine Firewall den UDP-Port {port} durchlassen.</translation>
     </message>
     <message>
       <source>Calling this peer ...</source>
-      <translation>Dieser Peer wird gerufen ...</translation>
+      <translation>Die Verbindung zu diesem Peer wird aufgebaut ...</translation>
     </message>
     <message>
       <source>There is no connection to test while Hearth trains alone.</source>
@@ -1701,8 +1701,8 @@
       <translation>noch nicht bekannt</translation>
     </message>
     <message>
-      <source>All is as it should be.</source>
-      <translation>Alles ist, wie es sein soll.</translation>
+      <source>Everything is as it should be.</source>
+      <translation>Alles ist in Ordnung.</translation>
     </message>
     <message>
       <source>Connection test</source>
@@ -1736,8 +1736,8 @@
       <translation>Was diesen PC verlässt</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told its peers.</source>
-      <translation>Erscheint, sobald der Worker seine Peers gemeldet hat.</translation>
+      <source>Appears as soon as the worker has sent its peers.</source>
+      <translation>Erscheint, sobald der Worker seine Peers gesendet hat.</translation>
     </message>
     <message>
       <source>No peer is connected yet.</source>
@@ -1832,7 +1832,7 @@
     </message>
     <message>
       <source>At 10 a peer is banned for a time.</source>
-      <translation>Bei 10 wird ein Peer eine Zeit lang ausgeschlossen.</translation>
+      <translation>Bei 10 wird ein Peer eine Zeit lang gesperrt.</translation>
     </message>
     <message>
       <source>under 1 min</source>
@@ -1840,7 +1840,7 @@
     </message>
     <message>
       <source>It calls nobody, and nobody calls it.</source>
-      <translation>Er ruft niemanden, und niemand ruft ihn.</translation>
+      <translation>Er verbindet sich mit niemandem, und niemand mit ihm.</translation>
     </message>
     <message>
       <source>Not known yet</source>
@@ -1859,7 +1859,7 @@
       <translation>Nichts zu tun.</translation>
     </message>
     <message>
-      <source>Yes, by appointment</source>
+      <source>Yes, by arrangement</source>
       <translation>Ja, nach Absprache</translation>
     </message>
     <message>
@@ -1871,8 +1871,8 @@
       <translation>Über ein Relais</translation>
     </message>
     <message>
-      <source>Your router keeps others out, so another peer passes the sealed traffic on. That is slower.</source>
-      <translation>Dein Router hält andere fern, deshalb reicht ein anderer Peer den versiegelten Datenverkehr weiter. Das ist langsamer.</translation>
+      <source>Your router keeps others out, so another peer passes the encrypted traffic on. That is slower.</source>
+      <translation>Dein Router hält andere fern, deshalb reicht ein anderer Peer den verschlüsselten Datenverkehr weiter. Das ist langsamer.</translation>
     </message>
     <message>
       <source>Forward a UDP port to this PC in your router, and start Hearth with that port, to be called directly.</source>
@@ -1892,7 +1892,7 @@
     </message>
     <message>
       <source>No peer has reported yet whether this PC is reachable.</source>
-      <translation>Noch hat kein Backbone-Peer gemeldet, wie dieser PC von außen zu sehen ist.</translation>
+      <translation>Noch hat kein Peer gemeldet, ob dieser PC erreichbar ist.</translation>
     </message>
     <message>
       <source>It is measured as soon as a backbone peer is connected.</source>
@@ -1920,11 +1920,11 @@
     </message>
     <message>
       <source>Determined by: {step}.</source>
-      <translation>Was es gezeigt hat: {step}.</translation>
+      <translation>Ermittelt durch: {step}.</translation>
     </message>
     <message>
-      <source>This run's trainers agree on one trunk by {way}. Hearth works alone on this PC: it agrees with nobody.</source>
-      <translation>Die Trainer dieses Laufs einigen sich per {way} auf einen Rumpf. Hearth arbeitet auf diesem PC allein: Es einigt sich mit niemandem.</translation>
+      <source>This run's trainers agree on one trunk by {way}. Hearth works alone on this PC and takes no part.</source>
+      <translation>Die Trainer dieses Laufs einigen sich per {way} auf einen Rumpf. Hearth arbeitet auf diesem PC allein und macht dabei nicht mit.</translation>
     </message>
     <message>
       <source>This run's trainers agree on one trunk by {way}. They have not done so since Hearth's start.</source>
@@ -1945,7 +1945,7 @@
       </translation>
     </message>
     <message>
-      <source>The trunk that all go on from has been here for {ago}. Next, trainers agree on it by {way}.</source>
+      <source>The trunk that all continue from has been here for {ago}. Next, trainers agree on it by {way}.</source>
       <translation>Der Rumpf, von dem alle ausgehen, ist seit {ago} da. Als Nächstes einigen sich die Trainer per {way} darauf.</translation>
     </message>
     <message>
@@ -2043,11 +2043,11 @@
     </message>
     <message>
       <source>While it trains, about {memory} of memory, and up to {traffic} sent and as much received in an hour.</source>
-      <translation>Beim Trainieren etwa {memory} Speicher, und bis zu {traffic} pro Stunde gesendet und ebenso viel empfangen.</translation>
+      <translation>Beim Trainieren etwa {memory} Arbeitsspeicher, und bis zu {traffic} pro Stunde gesendet und ebenso viel empfangen.</translation>
     </message>
     <message>
       <source>Memory, disk space, traffic and hours stay within your limits in Settings.</source>
-      <translation>Speicher, Plattenplatz, Datenverkehr und Zeiten bleiben innerhalb deiner Grenzen in den Einstellungen.</translation>
+      <translation>Arbeitsspeicher, Speicherplatz, Datenverkehr und Zeiten bleiben innerhalb deiner Grenzen in den Einstellungen.</translation>
     </message>
     <message>
       <source>To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your files and what you type do not; a name only if you have set one in Settings.</source>
@@ -2070,7 +2070,7 @@
       <translation>Text fortsetzen</translation>
     </message>
     <message>
-      <source>To tell what a picture shows</source>
+      <source>To say what a picture shows</source>
       <translation>Sagen, was ein Bild zeigt</translation>
     </message>
     <message numerus="yes">
@@ -2113,7 +2113,7 @@
     </message>
     <message>
       <source>{size} free on the disk</source>
-      <translation>{size} frei auf der Platte</translation>
+      <translation>{size} frei auf der Festplatte</translation>
     </message>
     <message>
       <source>Hearth {version} or newer</source>
@@ -2145,11 +2145,11 @@
     </message>
     <message>
       <source>The run “{run}” is by invitation only. Only its organiser can invite, on the PC with the key {key}. The link below shows others what the run is. To take part, they must send the organiser the address on their page Network.</source>
-      <translation>Am Lauf „{run}“ nimmt nur teil, wer eingeladen ist. Einladen kann nur der Organisator, auf dem PC mit dem Schlüssel {key}. Der Link unten zeigt anderen, was der Lauf ist. Um mitzumachen, müssen sie dem Organisator die Adresse schicken, die auf ihrer Seite Netzwerk steht.</translation>
+      <translation>Am Lauf „{run}“ nimmt nur teil, wer eingeladen ist. Einladen kann nur der Veranstalter, auf dem PC mit dem Schlüssel {key}. Der Link unten zeigt anderen, was der Lauf ist. Um mitzumachen, müssen sie dem Veranstalter die Adresse schicken, die auf ihrer Seite Netzwerk steht.</translation>
     </message>
     <message>
       <source>Whoever has this link can join the run “{run}”: they paste it under Add a run, or open it. It leads to this PC and the peers that the run names; one of them must be on.</source>
-      <translation>Wer diesen Link hat, kann dem Lauf „{run}“ beitreten: ihn unter „Lauf hinzufügen“ einfügen oder öffnen. Er führt zu diesem PC und den Peers, die der Lauf nennt; einer davon muss an sein.</translation>
+      <translation>Wer diesen Link hat, kann dem Lauf „{run}“ beitreten: ihn unter „Lauf hinzufügen“ einfügen oder öffnen. Er führt zu diesem PC und den Peers, die der Lauf nennt; einer davon muss eingeschaltet sein.</translation>
     </message>
     <message numerus="yes">
       <source>This link lets {name} in for %Ln day(s), and nobody else. Send it to them: they paste it under Add a run, or open it. To let them in for longer, make another one.</source>
@@ -2211,8 +2211,8 @@
       <translation>Füge den Link ein, den dir jemand gegeben hat, oder öffne die Datei eines Manifests. Du siehst, was der Lauf ist, bevor du beitrittst.</translation>
     </message>
     <message>
-      <source>Nobody has signed this run: it cannot be told who made it, or whether somebody has changed it on the way. Join it only if you trust whoever gave it to you.</source>
-      <translation>Niemand hat diesen Lauf unterschrieben: Wer ihn gemacht hat und ob ihn unterwegs jemand geändert hat, lässt sich nicht sagen. Tritt nur bei, wenn du dem vertraust, von dem du ihn hast.</translation>
+      <source>Nobody has signed this run: nobody can say who made it, or whether it was changed on the way. Join it only if you trust whoever gave it to you.</source>
+      <translation>Niemand hat diesen Lauf unterschrieben: Niemand kann sagen, wer ihn gemacht hat oder ob er unterwegs geändert wurde. Tritt nur bei, wenn du dem vertraust, von dem du ihn hast.</translation>
     </message>
     <message>
       <source>Careful: this is not the run “{title}” that this PC has joined ({run}). It only has the same title, and the organiser of that one has not signed it.</source>
@@ -2257,8 +2257,8 @@
     <message numerus="yes">
       <source>%Ln PC(s) here say(s) to train it; signed by {key}</source>
       <translation>
-        <numerusform>%Ln PC hier trainiert ihn, wie er sagt; unterschrieben von {key}</numerusform>
-        <numerusform>%Ln PCs hier trainieren ihn, wie sie sagen; unterschrieben von {key}</numerusform>
+        <numerusform>%Ln PC hier gibt an, ihn zu trainieren; unterschrieben von {key}</numerusform>
+        <numerusform>%Ln PCs hier geben an, ihn zu trainieren; unterschrieben von {key}</numerusform>
       </translation>
     </message>
     <message>
@@ -2270,12 +2270,12 @@
       <translation>Manifeste (*.toml *.json)</translation>
     </message>
     <message>
-      <source>Asking the peers of the link what this run is. Nothing is joined by that.</source>
-      <translation>Die Peers des Links werden gefragt, was dieser Lauf ist. Beigetreten wird damit nicht.</translation>
+      <source>Asking the peers in the link what this run is. That does not join it.</source>
+      <translation>Die Peers des Links werden gefragt, was dieser Lauf ist. Das ist noch kein Beitritt.</translation>
     </message>
     <message>
-      <source>Reading what this run is. Nothing is joined by that.</source>
-      <translation>Es wird gelesen, was dieser Lauf ist. Beigetreten wird damit nicht.</translation>
+      <source>Reading what this run is. That does not join it.</source>
+      <translation>Es wird gelesen, was dieser Lauf ist. Das ist noch kein Beitritt.</translation>
     </message>
     <message>
       <source>{seconds} s; gives up after {most} s.</source>
@@ -2314,12 +2314,12 @@
       <translation>Läufe, die zu Hearth gehören</translation>
     </message>
     <message>
-      <source>Another link has come. Open it again when you have decided on this run.</source>
-      <translation>Ein anderer Link ist gekommen. Öffne ihn noch einmal, wenn du über diesen Lauf entschieden hast.</translation>
+      <source>Another link has arrived. Open it again when you have decided on this run.</source>
+      <translation>Ein anderer Link ist eingetroffen. Öffne ihn erneut, wenn du über diesen Lauf entschieden hast.</translation>
     </message>
     <message>
-      <source>Waiting for the worker, which looks at the run.</source>
-      <translation>Gewartet wird auf den Worker, der den Lauf ansieht.</translation>
+      <source>Waiting for the worker to look at the run.</source>
+      <translation>Warten auf den Worker, der den Lauf ansieht.</translation>
     </message>
     <message>
       <source>Before you join</source>
@@ -2358,8 +2358,8 @@
       <translation>{run} ansehen</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told it.</source>
-      <translation>Erscheint, sobald der Worker es mitgeteilt hat.</translation>
+      <source>Appears as soon as the worker has sent it.</source>
+      <translation>Erscheint, sobald der Worker es gesendet hat.</translation>
     </message>
     <message>
       <source>This is the only run of this PC. Add another one first, then leave this one.</source>
@@ -2395,7 +2395,7 @@
     </message>
     <message>
       <source>Continues when it has room: allow more disk space in Settings, or leave another run.</source>
-      <translation>Geht weiter, wenn Platz da ist: Erlaube in den Einstellungen mehr Plattenplatz oder verlass einen anderen Lauf.</translation>
+      <translation>Geht weiter, wenn Platz da ist: Erlaube in den Einstellungen mehr Speicherplatz oder verlass einen anderen Lauf.</translation>
     </message>
     <message>
       <source>Waits</source>
@@ -2461,7 +2461,7 @@
       <translation>Heute gerechnet</translation>
     </message>
     <message>
-      <source>Computed ever</source>
+      <source>Computed in total</source>
       <translation>Insgesamt gerechnet</translation>
     </message>
     <message>
@@ -2516,8 +2516,8 @@
       <translation>Bild des Laufs</translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told its runs.</source>
-      <translation>Erscheint, sobald der Worker seine Läufe mitgeteilt hat.</translation>
+      <source>Appears as soon as the worker has sent its runs.</source>
+      <translation>Erscheint, sobald der Worker seine Läufe gesendet hat.</translation>
     </message>
     <message>
       <source>A link or the file of a manifest can also be dropped onto this window.</source>
@@ -2537,11 +2537,11 @@
     </message>
     <message>
       <source>The worker saves and ends, Hearth no longer starts when you log in, and asks again before it does anything. What was trained stays on this PC.</source>
-      <translation>Der Worker sichert und endet, Hearth startet nicht mehr bei der Anmeldung und fragt erneut, bevor es etwas tut. Was trainiert wurde, bleibt auf diesem PC.</translation>
+      <translation>Der Worker speichert und endet, Hearth startet nicht mehr bei der Anmeldung und fragt erneut, bevor es etwas tut. Was trainiert wurde, bleibt auf diesem PC.</translation>
     </message>
     <message>
       <source>The worker saves and ends, and this window closes. Closing the window alone leaves both running.</source>
-      <translation>Der Worker sichert und endet, und dieses Fenster schließt sich. Schließt du nur das Fenster, laufen beide weiter.</translation>
+      <translation>Der Worker speichert und endet, und dieses Fenster schließt sich. Schließt du nur das Fenster, laufen beide weiter.</translation>
     </message>
     <message>
       <source>You agreed on {date}, in the window.</source>
@@ -2632,7 +2632,7 @@
       <translation>Hearth starten, wenn ich mich anmelde</translation>
     </message>
     <message>
-      <source>It starts in the tray, without opening its window. Your system keeps this; it can be changed there too.</source>
+      <source>It starts in the tray, without opening its window. Your system stores this; you can change it there too.</source>
       <translation>Hearth startet im Infobereich, ohne sein Fenster zu öffnen. Dein System merkt sich das; dort lässt es sich auch ändern.</translation>
     </message>
     <message>
@@ -2640,7 +2640,7 @@
       <translation>Links zu Läufen mit Hearth öffnen</translation>
     </message>
     <message>
-      <source>A click on a link that begins with hearth:// shows what that run is, and asks whether to join it. Your system keeps this.</source>
+      <source>A click on a link that begins with hearth:// shows what that run is, and asks whether to join it. Your system stores this.</source>
       <translation>Ein Klick auf einen Link, der mit hearth:// beginnt, zeigt, was der Lauf ist, und fragt, ob du beitreten willst. Dein System merkt sich das.</translation>
     </message>
     <message>
@@ -2727,7 +2727,7 @@
     </message>
     <message>
       <source>Back to Why</source>
-      <translation>Zurück zum Warum</translation>
+      <translation>Zurück zu „Warum“</translation>
     </message>
     <message>
       <source>Search settings</source>
@@ -2747,15 +2747,15 @@
     </message>
     <message>
       <source>Back to “Why am I running, or not?”</source>
-      <translation>Zurück zu „Warum läuft es, oder nicht?“</translation>
+      <translation>Zurück zu „Warum rechnet Hearth, oder nicht?“</translation>
     </message>
     <message>
       <source>Undo: {what}</source>
       <translation>Rückgängig: {what}</translation>
     </message>
     <message>
-      <source>Takes back: {what}</source>
-      <translation>Nimmt zurück: {what}</translation>
+      <source>Undoes: {what}</source>
+      <translation>Macht rückgängig: {what}</translation>
     </message>
     <message>
       <source>network model task project training data text digits manifest</source>
@@ -2993,8 +2993,8 @@
       </translation>
     </message>
     <message>
-      <source>Shown as soon as the worker has told its ledger.</source>
-      <translation>Erscheint, sobald der Worker seine Aufzeichnungen gemeldet hat.</translation>
+      <source>Appears as soon as the worker has sent its figures.</source>
+      <translation>Erscheint, sobald der Worker seine Zahlen gesendet hat.</translation>
     </message>
     <message>
       <source>Nothing has left this PC yet.</source>
@@ -3005,11 +3005,11 @@
       <translation>Die Dateien des Programms werden gelesen.</translation>
     </message>
     <message>
-      <source>In your local network this PC also announces its id, its port, and its runs with the keys of their organisers, unless “Find peers on this network” is off. Nothing is sent to the makers of Hearth.</source>
-      <translation>Im lokalen Netzwerk gibt dieser PC außerdem seine Kennung, seinen Port und seine Läufe mit den Schlüsseln ihrer Veranstalter bekannt, außer „Peers in diesem Netzwerk finden“ ist aus. An die Macher von Hearth wird nichts gesendet.</translation>
+      <source>In your local network this PC also announces its id, its port, and its runs with their organisers' keys. “Find peers on this network” turns that off. Nothing is sent to the makers of Hearth.</source>
+      <translation>Im lokalen Netzwerk gibt dieser PC außerdem seine ID, seinen Port und seine Läufe mit den Schlüsseln ihrer Veranstalter bekannt. „Peers in diesem Netzwerk finden“ schaltet das aus. An die Macher von Hearth wird nichts gesendet.</translation>
     </message>
     <message>
-      <source>Of a newer version of the worker</source>
+      <source>From a newer version of the worker</source>
       <translation>Von einer neueren Version des Workers</translation>
     </message>
     <message>
@@ -3034,7 +3034,7 @@
     </message>
     <message>
       <source>Which experts are here, their versions and load, your address and key, signed</source>
-      <translation>Welche Experten hier sind, ihre Versionen und Last, deine Adresse und dein Schlüssel, signiert</translation>
+      <translation>Welche Experten hier sind, ihre Versionen und Auslastung, deine Adresse und dein Schlüssel, unterschrieben</translation>
     </message>
     <message>
       <source>peers that keep the directory</source>
@@ -3046,7 +3046,7 @@
     </message>
     <message>
       <source>any peer of the run that asks</source>
-      <translation>jeder Teilnehmer des Laufs, der fragt</translation>
+      <translation>jeder Peer des Laufs, der fragt</translation>
     </message>
     <message>
       <source>Whether you are there, how training goes, your credit, signed; your name and team, if you have set them</source>
@@ -3054,7 +3054,7 @@
     </message>
     <message>
       <source>the brokers and boards that the run names</source>
-      <translation>die Broker und Tafeln, die der Lauf nennt</translation>
+      <translation>die Broker und Ehrentafeln, die der Lauf nennt</translation>
     </message>
     <message>
       <source>What the trunk has learned, compressed</source>
@@ -3077,8 +3077,8 @@
       <translation>Peers, durch die andere sich finden</translation>
     </message>
     <message>
-      <source>Sealed traffic of two others, which this PC cannot read</source>
-      <translation>Versiegelter Datenverkehr zweier anderer, den dieser PC nicht lesen kann</translation>
+      <source>Encrypted traffic of two others, which this PC cannot read</source>
+      <translation>Verschlüsselter Datenverkehr zweier anderer, den dieser PC nicht lesen kann</translation>
     </message>
     <message>
       <source>those two peers</source>
@@ -3113,28 +3113,24 @@
       <translation>Kein Name, kein Konto</translation>
     </message>
     <message>
-      <source>Others see this PC's public key and internet address. Your files, your keystrokes and what is on your screen are not read; which programs run is looked at to give way to them, and stays here.</source>
-      <translation>Andere sehen den öffentlichen Schlüssel und die Internetadresse dieses PCs. Deine Dateien, deine Tastendrücke und dein Bildschirm werden nicht gelesen; welche Programme laufen, sieht Hearth nach, um ihnen Platz zu machen, und das bleibt hier.</translation>
+      <source>Others see this PC's public key and internet address. Your files, your keystrokes and your screen are not read. Hearth checks which programs run, to give way to them; that stays here.</source>
+      <translation>Andere sehen den öffentlichen Schlüssel und die Internetadresse dieses PCs. Deine Dateien, deine Tastendrücke und dein Bildschirm werden nicht gelesen. Hearth sieht nach, welche Programme laufen, um ihnen Platz zu machen; das bleibt hier.</translation>
     </message>
     <message>
       <source>{what}. To: {whom}.</source>
       <translation>{what}. An: {whom}.</translation>
     </message>
     <message>
-      <source>not told</source>
-      <translation>nicht genannt</translation>
-    </message>
-    <message>
       <source>What leaves this PC, and to whom</source>
       <translation>Was diesen PC verlässt und an wen</translation>
     </message>
     <message>
-      <source>Sent ever</source>
-      <translation>Je gesendet</translation>
+      <source>Sent in total</source>
+      <translation>Insgesamt gesendet</translation>
     </message>
     <message>
-      <source>Received ever</source>
-      <translation>Je empfangen</translation>
+      <source>Received in total</source>
+      <translation>Insgesamt empfangen</translation>
     </message>
     <message>
       <source>This program</source>
@@ -3145,24 +3141,24 @@
       <translation>Stand: {hash}</translation>
     </message>
     <message>
-      <source>The build is a hash over all files of the program: two PCs with the same files show the same one. Hearth is free software (Apache 2.0); its source says all that is said here.</source>
-      <translation>Der Stand ist ein Hash über alle Dateien des Programms: zwei PCs mit denselben Dateien zeigen denselben. Hearth ist freie Software (Apache 2.0); ihre Quellen sagen alles, was hier steht.</translation>
+      <source>The build is a hash over all files of the program: two PCs with the same files show the same one. Hearth is free software (Apache 2.0): you can check all of this in its source.</source>
+      <translation>Der Stand ist ein Hash über alle Dateien des Programms: Zwei PCs mit denselben Dateien zeigen denselben. Hearth ist freie Software (Apache 2.0): In den Quellen kannst du all das nachprüfen.</translation>
     </message>
     <message>
       <source>Libraries and their licences</source>
       <translation>Bibliotheken und ihre Lizenzen</translation>
     </message>
     <message>
-      <source>No library told about itself; their licences lie beside the program.</source>
-      <translation>Keine Bibliothek macht Angaben über sich; ihre Lizenzen liegen beim Programm.</translation>
+      <source>No library says what it is. Their licences are in the program's folder.</source>
+      <translation>Keine Bibliothek nennt sich selbst. Die Lizenzen liegen im Ordner des Programms.</translation>
     </message>
     <message>
       <source>Trust</source>
       <translation>Vertrauen</translation>
     </message>
     <message>
-      <source>What leaves this PC, as it counts it itself, and what it is that runs here.</source>
-      <translation>Was diesen PC verlässt, wie er es selbst zählt, und was hier eigentlich läuft.</translation>
+      <source>What leaves this PC, by its own count, and which program runs here.</source>
+      <translation>Was diesen PC verlässt, nach seiner eigenen Zählung, und welches Programm hier läuft.</translation>
     </message>
     <message>
       <source>The program's files could not be read: {reason}.</source>
@@ -3281,7 +3277,7 @@
       <translation>Pause</translation>
     </message>
     <message>
-      <source>{name}: {all} in all; the most was {best}, {most}; the last is {newest}, {last}.</source>
+      <source>{name}: {all} in total; the most was {best}, {most}; the last is {newest}, {last}.</source>
       <translation>{name}: insgesamt {all}; am meisten: {best}, {most}; zuletzt: {newest}, {last}.</translation>
     </message>
     <message>
@@ -3304,8 +3300,8 @@
       <translation>Experten der Schicht {layer}</translation>
     </message>
     <message>
-      <source>Arrow keys tell each.</source>
-      <translation>Pfeiltasten nennen jede.</translation>
+      <source>Arrow keys read out each one.</source>
+      <translation>Die Pfeiltasten lesen jede vor.</translation>
     </message>
     <message numerus="yes">
       <source>%Ln of them is (are) here.</source>
@@ -3347,8 +3343,8 @@
       <translation>{rate} pro Sekunde</translation>
     </message>
     <message>
-      <source>Arrow keys tell each value, Enter shows a table.</source>
-      <translation>Die Pfeiltasten nennen jeden Wert, die Eingabetaste zeigt eine Tabelle.</translation>
+      <source>Arrow keys read out each value, Enter shows a table.</source>
+      <translation>Die Pfeiltasten lesen jeden Wert vor, Enter zeigt eine Tabelle.</translation>
     </message>
     <message>
       <source>Show as a table</source>
@@ -3390,7 +3386,7 @@
     </message>
     <message>
       <source>{error} The page asks again in {seconds} s.</source>
-      <translation>{error} Die Seite fragt in {seconds} s noch einmal.</translation>
+      <translation>{error} Die Seite fragt in {seconds} s erneut.</translation>
     </message>
     <message>
       <source>The figures are from {time}.</source>
@@ -3489,7 +3485,7 @@
       <translation>Eingeschränkt</translation>
     </message>
     <message>
-      <source>Leaving</source>
+      <source>Quitting</source>
       <translation>Beendet sich</translation>
     </message>
     <message>
@@ -3501,8 +3497,8 @@
       <translation>Zustand: {state}. {reason}</translation>
     </message>
     <message>
-      <source>The worker told no rules.</source>
-      <translation>Der Worker hat keine Regeln genannt.</translation>
+      <source>The worker sent no rules.</source>
+      <translation>Der Worker hat keine Regeln gesendet.</translation>
     </message>
     <message numerus="yes">
       <source>{some} of %Ln rule(s) stop something.</source>
@@ -3517,7 +3513,7 @@
     </message>
     <message>
       <source>Why am I running, or not?</source>
-      <translation>Warum rechne ich oder nicht?</translation>
+      <translation>Warum rechnet Hearth, oder nicht?</translation>
     </message>
     <message>
       <source>The rules; arrow keys scroll</source>
@@ -3550,8 +3546,8 @@
       <translation>Sie werden von oben nach unten gelesen.</translation>
     </message>
     <message>
-      <source>promise {ms} ms</source>
-      <translation>versprochen {ms} ms</translation>
+      <source>target {ms} ms</source>
+      <translation>Ziel {ms} ms</translation>
     </message>
     <message>
       <source>How fast this PC comes back to you</source>
@@ -3569,7 +3565,7 @@
       <translation>Alle {all} Regeln stimmen zu.</translation>
     </message>
     <message>
-      <source>What is below is what it told last.</source>
+      <source>Below is what it said last.</source>
       <translation>Darunter steht, was er zuletzt gesagt hat.</translation>
     </message>
     <message>
@@ -3600,12 +3596,12 @@
       <translation>Profil</translation>
     </message>
     <message>
-      <source>How much this PC gives</source>
-      <translation>Wie viel dieser PC gibt</translation>
+      <source>How much this PC shares</source>
+      <translation>Wie viel dieser PC teilt</translation>
     </message>
     <message>
       <source>Quiet is barely noticeable; Full uses everything you allow. A profile sets CPU time, threads, memory, temperatures, the GPU while you are here and how busy other programs may be. Changing one makes it Custom.</source>
-      <translation>„Leise“ ist kaum zu merken; „Voll“ nutzt alles, was du erlaubst. Ein Profil setzt CPU-Zeit, Threads, Speicher, Temperaturen, die GPU, während du da bist, und wie beschäftigt andere Programme sein dürfen. Änderst du eines davon, wird es „Eigenes“.</translation>
+      <translation>„Leise“ ist kaum zu merken; „Voll“ nutzt alles, was du erlaubst. Ein Profil setzt CPU-Zeit, Threads, Arbeitsspeicher, Temperaturen, die GPU, während du da bist, und wie beschäftigt andere Programme sein dürfen. Änderst du eines davon, wird es „Eigenes“.</translation>
     </message>
     <message>
       <source>Quiet</source>
@@ -3637,7 +3633,7 @@
     </message>
     <message>
       <source>Away after</source>
-      <translation>Weg nach</translation>
+      <translation>Abwesend nach</translation>
     </message>
     <message>
       <source>Idle time before starting.</source>
@@ -3649,7 +3645,7 @@
     </message>
     <message>
       <source>Some desktops do not report how long you have been away. Compute anyway counts that as being away.</source>
-      <translation>Manche Oberflächen sagen nicht, wie lange du weg bist. „Trotzdem rechnen“ zählt das als weg.</translation>
+      <translation>Manche Oberflächen sagen nicht, wie lange du weg bist. „Trotzdem rechnen“ zählt das als Abwesenheit.</translation>
     </message>
     <message>
       <source>Do not compute</source>
@@ -3701,7 +3697,7 @@
     </message>
     <message>
       <source>It stops when other programs use more of the CPU than this for some seconds, and resumes when they have been quiet for 20 s. The GPU gives way to them likewise.</source>
-      <translation>Hearth hält an, wenn andere Programme einige Sekunden lang mehr als das von der CPU brauchen, und macht weiter, wenn sie 20 s lang ruhig waren. Die GPU macht ihnen ebenso Platz.</translation>
+      <translation>Hearth hält an, wenn andere Programme einige Sekunden lang mehr von der CPU brauchen. Es macht weiter, wenn sie 20 s lang ruhig waren. Die GPU macht ihnen ebenso Platz.</translation>
     </message>
     <message>
       <source>Never</source>
@@ -3709,7 +3705,7 @@
     </message>
     <message>
       <source>A game or full screen stops</source>
-      <translation>Ein Spiel oder Vollbild hält an</translation>
+      <translation>Spiel oder Vollbild hält an</translation>
     </message>
     <message>
       <source>What gives way while something fills your screen.</source>
@@ -3732,7 +3728,7 @@
       <translation>Was zählt</translation>
     </message>
     <message>
-      <source>Films and presentations fill the screen as well; games are known by GameMode or Direct3D.</source>
+      <source>Films and presentations fill the screen as well; games are recognised by GameMode or Direct3D.</source>
       <translation>Auch Filme und Präsentationen füllen den Bildschirm; Spiele erkennt man an GameMode oder Direct3D.</translation>
     </message>
     <message>
@@ -3804,8 +3800,8 @@
       <translation>Diese GPUs nicht benutzen</translation>
     </message>
     <message>
-      <source>Identifiers of GPUs.</source>
-      <translation>Kennungen von GPUs.</translation>
+      <source>Ids of GPUs.</source>
+      <translation>IDs von GPUs.</translation>
     </message>
     <message>
       <source>GPU memory</source>
@@ -3837,19 +3833,19 @@
     </message>
     <message>
       <source>Free the memory after</source>
-      <translation>Speicher freigeben nach</translation>
+      <translation>Arbeitsspeicher freigeben nach</translation>
     </message>
     <message>
-      <source>How long the stopped compute process keeps its memory, so that it can go on at once.</source>
-      <translation>Wie lange der angehaltene Rechenprozess seinen Speicher behält, damit es sofort weitergehen kann.</translation>
+      <source>How long the stopped compute process keeps its memory, so that it can continue at once.</source>
+      <translation>Wie lange der angehaltene Rechenprozess seinen Arbeitsspeicher behält, damit es sofort weitergehen kann.</translation>
     </message>
     <message>
       <source>Memory for experts</source>
-      <translation>Speicher für Experten</translation>
+      <translation>Arbeitsspeicher für Experten</translation>
     </message>
     <message>
       <source>How much memory the experts hosted for others may take; automatic is a quarter of what is free at the start. Applies after a restart.</source>
-      <translation>Wie viel Speicher die für andere beherbergten Experten nehmen dürfen; automatisch ist ein Viertel dessen, was beim Start frei ist. Gilt nach einem Neustart.</translation>
+      <translation>Wie viel Arbeitsspeicher die für andere beherbergten Experten nehmen dürfen; automatisch ist ein Viertel dessen, was beim Start frei ist. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Disk space for Hearth</source>
@@ -3857,7 +3853,7 @@
     </message>
     <message>
       <source>All of its files together: checkpoints, copies for others, history and log. Fewer experts are trained here where more would not fit.</source>
-      <translation>Alle seine Dateien zusammen: Sicherungspunkte, Kopien für andere, Verlauf und Protokoll. Wo mehr nicht hineinpassen, werden hier weniger Experten trainiert.</translation>
+      <translation>Alle seine Dateien zusammen: Checkpoints, Kopien für andere, Verlauf und Protokoll. Wo mehr nicht hineinpassen, werden hier weniger Experten trainiert.</translation>
     </message>
     <message>
       <source>Always keep free disk space</source>
@@ -3892,8 +3888,8 @@
       <translation>Weiterreichen, was andere nicht direkt senden können</translation>
     </message>
     <message>
-      <source>As a backbone peer this PC relays between peers whose routers keep them apart. It cannot read what it passes on, and gives 4 MB/s at most. Applies after a restart.</source>
-      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen. Er kann nicht lesen, was er weiterreicht, und gibt höchstens 4 MB/s. Gilt nach einem Neustart.</translation>
+      <source>As a backbone peer this PC relays between peers whose routers keep them apart. It cannot read what it passes on, and passes on 4 MB/s at most. Applies after a restart.</source>
+      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen. Er kann nicht lesen, was er weiterreicht, und reicht höchstens 4 MB/s weiter. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Use metered networks</source>
@@ -3901,7 +3897,7 @@
     </message>
     <message>
       <source>Otherwise peers are not called where every byte may cost money.</source>
-      <translation>Sonst werden keine Peers angesprochen, wo jedes Byte Geld kosten kann.</translation>
+      <translation>Sonst verbindet sich Hearth nicht mit Peers, wo jedes Byte Geld kosten kann.</translation>
     </message>
     <message>
       <source>Upload at most</source>
@@ -3933,11 +3929,11 @@
     </message>
     <message>
       <source>Name on boards</source>
-      <translation>Name auf Tafeln</translation>
+      <translation>Name auf Ehrentafeln</translation>
     </message>
     <message>
-      <source>Shown with this PC's credit. Without one it is counted, and not shown.</source>
-      <translation>Steht bei der Gutschrift dieses PCs. Ohne Namen wird er mitgezählt und nicht gezeigt.</translation>
+      <source>Shown with this PC's credit. Without a name the credit is counted, but not shown.</source>
+      <translation>Steht bei der Gutschrift dieses PCs. Ohne Namen wird sie gezählt, aber nicht gezeigt.</translation>
     </message>
     <message>
       <source>None</source>
@@ -4149,7 +4145,7 @@
     </message>
     <message>
       <source>Loopback port that this window and the command line use to reach the worker; 0 picks a free one. Applies after a restart.</source>
-      <translation>Loopback-Port, über den dieses Fenster und die Befehlszeile den Worker erreichen; 0 wählt einen freien. Gilt nach einem Neustart.</translation>
+      <translation>Loopback-Port, über den dieses Fenster und die Kommandozeile den Worker erreichen; 0 wählt einen freien. Gilt nach einem Neustart.</translation>
     </message>
     <message>
       <source>Any free one</source>
@@ -4168,7 +4164,7 @@
     </message>
     <message>
       <source>access.ends_soon</source>
-      <translation>{run}: Das Token dieses PCs läuft am {at:date} ab. Bitte den Veranstalter um einen neuen Link und tritt darüber bei; das Training geht derweil weiter.</translation>
+      <translation>{run}: Das Token dieses PCs läuft am {at:date} ab. Bitte den Veranstalter um einen neuen Link und tritt darüber bei; das Training läuft derweil weiter.</translation>
     </message>
     <message>
       <source>access.expired</source>
@@ -4176,7 +4172,7 @@
     </message>
     <message>
       <source>access.fails</source>
-      <translation>Der Austausch der Token mit anderen Peers ist {times:count}-mal nacheinander fehlgeschlagen: {error}.</translation>
+      <translation>Der Austausch der Token mit anderen Peers ist {times:count}-mal hintereinander fehlgeschlagen: {error}.</translation>
     </message>
     <message>
       <source>access.file_damaged</source>
@@ -4188,7 +4184,7 @@
     </message>
     <message>
       <source>access.list_full</source>
-      <translation>Die Liste der Widerrufenen ist voll ({most:count}). Nach einem Jahr verlassen Einträge sie wieder.</translation>
+      <translation>Die Liste der widerrufenen Token ist voll ({most:count}). Einträge verlassen sie nach einem Jahr.</translation>
     </message>
     <message>
       <source>access.name_of_several</source>
@@ -4240,7 +4236,7 @@
     </message>
     <message>
       <source>announcing.fails</source>
-      <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was dieser PC beherbergt ({error}). Er trainiert weiter; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was dieser PC beherbergt ({error}). Das Training läuft weiter; bitte melde es.</translation>
     </message>
     <message>
       <source>app.does_not_answer</source>
@@ -4316,7 +4312,7 @@
     </message>
     <message>
       <source>board.fails</source>
-      <translation>{times:count}-mal hintereinander konnte die Tafel nicht zusammengerechnet werden ({error}). Keine Gutschrift geht verloren; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnte die Ehrentafel nicht zusammengerechnet werden ({error}). Keine Gutschrift geht verloren; bitte melde es.</translation>
     </message>
     <message>
       <source>bus.bad_address</source>
@@ -4348,11 +4344,11 @@
     </message>
     <message>
       <source>bus.odd_answer</source>
-      <translation>{service} antwortet auf {method} mit etwas anderem, als es soll.</translation>
+      <translation>{service} antwortet auf {method} anders als erwartet.</translation>
     </message>
     <message>
       <source>bus.odd_type</source>
-      <translation>{service} gibt {property} einen anderen Typ, als es soll.</translation>
+      <translation>{service} meldet {property} mit einem unerwarteten Typ.</translation>
     </message>
     <message>
       <source>bus.refuses</source>
@@ -4384,7 +4380,7 @@
     </message>
     <message>
       <source>celsius.sensor_silent</source>
-      <translation>Der Sensor {sensor} nennt keine Temperatur.</translation>
+      <translation>Der Sensor {sensor} meldet keine Temperatur.</translation>
     </message>
     <message>
       <source>checkpoint.broken</source>
@@ -4392,11 +4388,11 @@
     </message>
     <message>
       <source>checkpoint.disk_full</source>
-      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: Für {folder} ist kein Platz mehr. Gib auf diesem Datenträger Platz frei. Der ältere Checkpoint bleibt.</translation>
+      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: Für {folder} ist kein Platz mehr. Schaffe auf dieser Festplatte Platz. Der ältere Checkpoint bleibt.</translation>
     </message>
     <message>
       <source>checkpoint.disk_hangs</source>
-      <translation>Kein Checkpoint wurde gespeichert: Der Datenträger hat seinen freien Platz nicht innerhalb von {within:whole} s gemeldet. Hearth versucht es wieder; prüfe diesen Datenträger. Der ältere Checkpoint bleibt.</translation>
+      <translation>Kein Checkpoint wurde gespeichert: Die Festplatte hat ihren freien Speicherplatz nicht binnen {within:whole} s gemeldet. Hearth versucht es erneut; prüfe diese Festplatte. Der ältere Checkpoint bleibt.</translation>
     </message>
     <message>
       <source>checkpoint.file_unusable</source>
@@ -4431,7 +4427,7 @@
     </message>
     <message>
       <source>checkpoint.no_disk_space</source>
-      <translation>Auf diesem Datenträger ist kein Platz dafür. Gib dort Platz frei.</translation>
+      <translation>Auf dieser Festplatte ist kein Platz dafür. Schaffe dort Platz.</translation>
     </message>
     <message>
       <source>checkpoint.no_expert</source>
@@ -4451,7 +4447,7 @@
     </message>
     <message>
       <source>checkpoint.not_at_peer</source>
-      <translation>Dieser Peer hat die Datei {file} nicht. Frag einen anderen.</translation>
+      <translation>Dieser Peer hat die Datei {file} nicht. Frage einen anderen.</translation>
     </message>
     <message>
       <source>checkpoint.not_finite</source>
@@ -4474,7 +4470,7 @@
     </message>
     <message>
       <source>checkpoint.not_written</source>
-      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: Schreiben nach {folder} ist fehlgeschlagen ({why}). Prüfe diesen Datenträger. Der ältere Checkpoint bleibt.</translation>
+      <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: Schreiben nach {folder} ist fehlgeschlagen ({why}). Prüfe diese Festplatte. Der ältere Checkpoint bleibt.</translation>
     </message>
     <message>
       <source>checkpoint.of_another_part</source>
@@ -4569,11 +4565,11 @@
     </message>
     <message>
       <source>choice.saved</source>
-      <translation>Endet, wenn der Sicherungspunkt gespeichert ist.</translation>
+      <translation>Endet, wenn der Checkpoint gespeichert ist.</translation>
     </message>
     <message>
       <source>choice.saves</source>
-      <translation>Hearth beendet sich und sichert seine Arbeit.</translation>
+      <translation>Hearth beendet sich und speichert seine Arbeit.</translation>
     </message>
     <message>
       <source>choice.start_now</source>
@@ -4617,19 +4613,19 @@
     </message>
     <message>
       <source>compute.free_at</source>
-      <translation>Sein Speicher ist in {at:countdown} frei.</translation>
+      <translation>Sein Arbeitsspeicher ist in {at:countdown} frei.</translation>
     </message>
     <message>
       <source>compute.freeing</source>
-      <translation>Sein Speicher wird freigegeben.</translation>
+      <translation>Sein Arbeitsspeicher wird freigegeben.</translation>
     </message>
     <message>
       <source>compute.has_ended</source>
-      <translation>Das Rechnen ist beendet.</translation>
+      <translation>Der Rechenprozess ist beendet.</translation>
     </message>
     <message>
       <source>compute.hosting_too_late</source>
-      <translation>Der Rechenprozess hat binnen {within:whole} s keine Experten übernommen oder gesichert.</translation>
+      <translation>Der Rechenprozess hat binnen {within:whole} s keine Experten übernommen oder gespeichert.</translation>
     </message>
     <message>
       <source>compute.killed</source>
@@ -4645,7 +4641,7 @@
     </message>
     <message>
       <source>compute.no_memory</source>
-      <translation>Zum Trainieren reicht der Speicher dieses PCs nicht, oder der, den Hearth benutzen darf. Was trainiert wurde, ist gesichert. Schließe andere Programme, wähle einen kleineren Lauf oder erlaube mehr in den Einstellungen.</translation>
+      <translation>Zum Trainieren reicht der Arbeitsspeicher dieses PCs nicht, oder der, den Hearth benutzen darf. Was trainiert wurde, ist gespeichert. Schließe andere Programme, wähle einen kleineren Lauf oder erlaube mehr in den Einstellungen.</translation>
     </message>
     <message>
       <source>compute.no_sign</source>
@@ -4677,11 +4673,11 @@
     </message>
     <message>
       <source>compute.stopped</source>
-      <translation>Das Rechnen steht; keine Arbeit ist verloren.</translation>
+      <translation>Der Rechenprozess steht; keine Arbeit ist verloren.</translation>
     </message>
     <message>
       <source>compute.stopping</source>
-      <translation>Das Rechnen hält an.</translation>
+      <translation>Der Rechenprozess hält an.</translation>
     </message>
     <message>
       <source>compute.stops_soon</source>
@@ -4689,11 +4685,11 @@
     </message>
     <message>
       <source>compute.unsaved</source>
-      <translation>Der Rechenprozess endete, bevor alles Trainierte gesichert war; er geht vom letzten Sicherungspunkt weiter.</translation>
+      <translation>Der Rechenprozess endete, bevor alles Trainierte gespeichert war; er macht beim letzten Checkpoint weiter.</translation>
     </message>
     <message>
       <source>compute.unsaved_slow_disk</source>
-      <translation>Der Rechenprozess endete, bevor alles Trainierte gesichert war; er geht vom letzten Sicherungspunkt weiter. Ist die Festplatte langsam oder voll?</translation>
+      <translation>Der Rechenprozess endete, bevor alles Trainierte gespeichert war; er macht beim letzten Checkpoint weiter. Ist die Festplatte langsam oder voll?</translation>
     </message>
     <message>
       <source>control.no_method</source>
@@ -4717,7 +4713,7 @@
     </message>
     <message>
       <source>copies.fails</source>
-      <translation>{times:count}-mal hintereinander konnten keine Kopien von Sicherungen mit anderen Peers ausgetauscht werden ({error}). Nichts auf diesem PC geht verloren; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnten keine Kopien von Checkpoints mit anderen Peers ausgetauscht werden ({error}). Nichts auf diesem PC geht verloren; bitte melde es.</translation>
     </message>
     <message>
       <source>cpu_busy.gone</source>
@@ -4753,7 +4749,7 @@
     </message>
     <message>
       <source>credit.fails</source>
-      <translation>Gutschriften für andere Teilnehmer konnten {times:count}-mal hintereinander nicht unterschrieben werden ({error}). Was sie geleistet haben, ist gezählt und wird unterschrieben, sobald das geht; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnten keine Gutschriften für andere Peers unterschrieben werden ({error}). Was sie geleistet haben, ist gezählt und wird unterschrieben, sobald das geht; bitte melde es.</translation>
     </message>
     <message>
       <source>credit.file_unreadable</source>
@@ -4761,11 +4757,11 @@
     </message>
     <message>
       <source>credit.foreign</source>
-      <translation>Diese Gutschrift gehört zu einem anderen Lauf oder anderen Teilnehmern als denen, die sie zeigen.</translation>
+      <translation>Diese Gutschrift gehört zu einem anderen Lauf oder zu anderen Peers als denen, die sie zeigen.</translation>
     </message>
     <message>
       <source>credit.forged_bundle</source>
-      <translation>Der Teilnehmer {peer:peer} hat nicht unterschrieben, was er zeigen soll, oder es wurde danach geändert.</translation>
+      <translation>Der Peer {peer:peer} hat nicht unterschrieben, was er zeigen soll, oder es wurde danach geändert.</translation>
     </message>
     <message>
       <source>credit.forged_sheet</source>
@@ -4773,7 +4769,7 @@
     </message>
     <message>
       <source>credit.forged_totals</source>
-      <translation>Die Tafel {board} hat diese Summen nicht unterschrieben, oder sie wurden danach geändert.</translation>
+      <translation>Die Ehrentafel {board} hat diese Summen nicht unterschrieben, oder sie wurden danach geändert.</translation>
     </message>
     <message>
       <source>credit.none</source>
@@ -4781,7 +4777,7 @@
     </message>
     <message>
       <source>credit.not_of_peer</source>
-      <translation>Die Datei nennt den Teilnehmer {peer:peer}, enthält aber Gutschriften eines anderen.</translation>
+      <translation>Die Datei nennt den Peer {peer:peer}, enthält aber Gutschriften eines anderen.</translation>
     </message>
     <message>
       <source>credit.not_written</source>
@@ -4789,7 +4785,7 @@
     </message>
     <message>
       <source>credit.twice</source>
-      <translation>Der Teilnehmer {peer:peer} zeigt zwei Blätter desselben Trainers für eine Woche.</translation>
+      <translation>Der Peer {peer:peer} zeigt zwei Blätter desselben Trainers für eine Woche.</translation>
     </message>
     <message>
       <source>credit.unreadable</source>
@@ -4797,7 +4793,7 @@
     </message>
     <message>
       <source>credit.untimely</source>
-      <translation>Diese Gutschrift gehört zu einer Woche, die lange vorbei ist oder noch kommt. Prüfe die Uhr dieses PCs und die des Teilnehmers.</translation>
+      <translation>Diese Gutschrift gilt für eine Woche, die lange vorbei ist oder noch kommt. Prüfe die Uhr dieses PCs und die des Peers.</translation>
     </message>
     <message>
       <source>data.bad_idx</source>
@@ -4809,7 +4805,7 @@
     </message>
     <message>
       <source>data.bad_list</source>
-      <translation>Die Liste der Teile des Laufs ist keine: {why}. Frage den Organisator.</translation>
+      <translation>Die Liste der Teile des Laufs ist ungültig: {why}. Frage den Veranstalter.</translation>
     </message>
     <message>
       <source>data.bad_parquet</source>
@@ -4817,11 +4813,11 @@
     </message>
     <message>
       <source>data.bad_picture</source>
-      <translation>{path} ist kein lesbares Bild: {why}. Repariere es, oder nimm es weg.</translation>
+      <translation>{path} ist kein lesbares Bild: {why}. Repariere oder entferne es.</translation>
     </message>
     <message>
       <source>data.changed</source>
-      <translation>Eine Datei wurde geändert, während sie gelesen wurde. Versuche es noch einmal.</translation>
+      <translation>Eine Datei wurde geändert, während sie gelesen wurde. Versuch es erneut.</translation>
     </message>
     <message>
       <source>data.classes</source>
@@ -4877,7 +4873,7 @@
     </message>
     <message>
       <source>data.no_pyarrow</source>
-      <translation>{path} ist eine Parquet-Datei; um sie zu lesen, braucht es pyarrow, das nicht installiert ist: pip install "hearth[parquet]"</translation>
+      <translation>{path} ist eine Parquet-Datei. Um sie zu lesen, brauchst du pyarrow, das nicht installiert ist: pip install "hearth[parquet]"</translation>
     </message>
     <message>
       <source>data.no_room</source>
@@ -4893,7 +4889,7 @@
     </message>
     <message>
       <source>data.not_utf8</source>
-      <translation>{path} ist kein Text in UTF-8: Byte {place} gehört zu keinem Zeichen. Speichere die Datei als UTF-8, oder nimm sie weg.</translation>
+      <translation>{path} ist kein Text in UTF-8: Byte {place} gehört zu keinem Zeichen. Speichere die Datei als UTF-8, oder entferne sie.</translation>
     </message>
     <message>
       <source>data.not_written</source>
@@ -4948,7 +4944,7 @@
     </message>
     <message>
       <source>data_folder.gone</source>
-      <translation>Der Datenordner {folder} ist weg. Lege ihn zurück und versuche es noch einmal, oder beende Hearth und starte es neu.</translation>
+      <translation>Der Datenordner {folder} ist weg. Lege ihn zurück und versuch es erneut, oder beende Hearth und starte es neu.</translation>
     </message>
     <message>
       <source>desktop.none</source>
@@ -4976,7 +4972,7 @@
     </message>
     <message>
       <source>device.not_known_yet</source>
-      <translation>Ob sie sich benutzen lässt, zeigt sich, wenn das Rechnen gestartet ist.</translation>
+      <translation>Ob sie sich benutzen lässt, ist bekannt, sobald der Rechenprozess läuft.</translation>
     </message>
     <message>
       <source>device.off</source>
@@ -4984,7 +4980,7 @@
     </message>
     <message>
       <source>device.other_gpu</source>
-      <translation>Eine andere Grafikkarte rechnet.</translation>
+      <translation>Eine andere GPU rechnet.</translation>
     </message>
     <message>
       <source>device.torch_has_none</source>
@@ -4996,7 +4992,7 @@
     </message>
     <message>
       <source>directory.fails</source>
-      <translation>{times:count}-mal hintereinander ließ sich nicht lesen, wer welche Experten des Laufs beherbergt ({error}). Was bekannt ist, wird weiter genutzt; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander ließ sich nicht lesen, wer welche Experten des Laufs beherbergt ({error}). Was bekannt ist, wird weiter benutzt; bitte melde es.</translation>
     </message>
     <message>
       <source>disk.gone</source>
@@ -5023,7 +5019,7 @@
     </message>
     <message>
       <source>disk.unreadable</source>
-      <translation>Der freie Platz in {folder} ist nicht lesbar: {why}.</translation>
+      <translation>Der freie Speicherplatz in {folder} ist nicht lesbar: {why}.</translation>
     </message>
     <message>
       <source>doctor.broker</source>
@@ -5067,7 +5063,7 @@
     </message>
     <message>
       <source>doctor.disk_remedy</source>
-      <translation>Schaffe etwas Platz: Auf einer vollen Festplatte lassen sich keine Sicherungspunkte speichern.</translation>
+      <translation>Schaffe etwas Platz: Auf einer vollen Festplatte lassen sich keine Checkpoints speichern.</translation>
     </message>
     <message>
       <source>doctor.free_at</source>
@@ -5151,7 +5147,7 @@
     </message>
     <message>
       <source>export.no_trunk</source>
-      <translation>Von {run} gibt es noch nichts zu exportieren: Hier wurde noch kein Rumpf gespeichert, und kein Peer hat einen gegeben. Warte auf den ersten Checkpoint.</translation>
+      <translation>Von {run} gibt es noch nichts zu exportieren: Hier wurde noch kein Rumpf gespeichert, und kein Peer hat einen gesendet. Warte auf den ersten Checkpoint.</translation>
     </message>
     <message>
       <source>export.not_written</source>
@@ -5187,7 +5183,7 @@
     </message>
     <message>
       <source>file.loss_runs</source>
-      <translation>Dieser PC trainiert den Lauf der Einstellungen.</translation>
+      <translation>Dieser PC trainiert den Lauf aus den Einstellungen.</translation>
     </message>
     <message>
       <source>file.loss_runs_unsaved</source>
@@ -5251,7 +5247,7 @@
     </message>
     <message>
       <source>front.desktop_silent</source>
-      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Oberfläche sagt es nicht.</translation>
+      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Oberfläche meldet es nicht.</translation>
     </message>
     <message>
       <source>front.unknown</source>
@@ -5259,11 +5255,11 @@
     </message>
     <message>
       <source>front.wayland_hidden</source>
-      <translation>Diese Wayland-Oberfläche sagt nicht, was den Bildschirm füllt.</translation>
+      <translation>Diese Wayland-Oberfläche meldet nicht, was den Bildschirm füllt.</translation>
     </message>
     <message>
       <source>front.window_manager_silent</source>
-      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Fensterverwaltung sagt es nicht.</translation>
+      <translation>Was den Bildschirm füllt, lässt sich nicht messen: Die Fensterverwaltung meldet es nicht.</translation>
     </message>
     <message>
       <source>game.fullscreen</source>
@@ -5335,15 +5331,15 @@
     </message>
     <message>
       <source>gathering.fails</source>
-      <translation>{times:count}-mal hintereinander ließ sich weder sagen noch lesen, wie weit die Trainer mit ihrem gemeinsamen Stapel sind ({error}). Bis das geht, kommt kein gemeinsamer Schritt; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander ließ sich weder melden noch lesen, wie weit die Trainer mit ihrem gemeinsamen Stapel sind ({error}). Bis das geht, kommt kein gemeinsamer Schritt; bitte melde es.</translation>
     </message>
     <message>
       <source>gpu.all_off</source>
-      <translation>Du hast alle Grafikkarten ausgeschaltet.</translation>
+      <translation>Du hast alle GPUs ausgeschaltet.</translation>
     </message>
     <message>
       <source>gpu.broke</source>
-      <translation>Die Grafikkarte ist ausgefallen: {why}.</translation>
+      <translation>Die GPU ist ausgefallen: {why}.</translation>
     </message>
     <message>
       <source>gpu.cpu_instead</source>
@@ -5351,7 +5347,7 @@
     </message>
     <message>
       <source>gpu.failed</source>
-      <translation>Die Grafikkarte ist ausgefallen.</translation>
+      <translation>Die GPU ist ausgefallen.</translation>
     </message>
     <message>
       <source>gpu.found</source>
@@ -5371,7 +5367,7 @@
     </message>
     <message>
       <source>gpu.title</source>
-      <translation>Grafikkarten</translation>
+      <translation>GPUs</translation>
     </message>
     <message numerus="yes">
       <source>gpu.too_small</source>
@@ -5386,7 +5382,7 @@
     </message>
     <message>
       <source>gpu.until_retry</source>
-      <translation>Um {at:clock} wird es wieder versucht.</translation>
+      <translation>Hearth versucht es um {at:clock} erneut.</translation>
     </message>
     <message>
       <source>gpu.wants</source>
@@ -5418,7 +5414,7 @@
     </message>
     <message>
       <source>gpu_busy.until</source>
-      <translation>Die GPU geht weiter, wenn sie 20 s lang ruhig waren.</translation>
+      <translation>Die GPU rechnet wieder, wenn sie 20 s lang ruhig waren.</translation>
     </message>
     <message>
       <source>gpu_choice.reason</source>
@@ -5430,7 +5426,7 @@
     </message>
     <message>
       <source>gpu_choice.until</source>
-      <translation>Die GPU macht weiter, wenn du auf „Fortsetzen“ drückst.</translation>
+      <translation>Die GPU rechnet wieder, wenn du „Fortsetzen“ drückst.</translation>
     </message>
     <message>
       <source>gpu_choice.wants</source>
@@ -5438,11 +5434,11 @@
     </message>
     <message>
       <source>gpu_programs.gone</source>
-      <translation>Eben lief noch ein Programm, das die GPU für sich haben soll.</translation>
+      <translation>Eben lief noch ein Programm, das die GPU für sich hat.</translation>
     </message>
     <message>
       <source>gpu_programs.reason</source>
-      <translation>{program} läuft und soll die GPU für sich haben.</translation>
+      <translation>{program} läuft und hat die GPU für sich.</translation>
     </message>
     <message>
       <source>gpu_programs.title</source>
@@ -5478,7 +5474,7 @@
     </message>
     <message>
       <source>gpu_user.until</source>
-      <translation>Die GPU geht weiter, wenn du {threshold:duration} weg warst.</translation>
+      <translation>Die GPU rechnet wieder, wenn du {threshold:duration} weg warst.</translation>
     </message>
     <message>
       <source>gpu_user.wants</source>
@@ -5490,7 +5486,7 @@
     </message>
     <message>
       <source>gpus.no_apple_chip</source>
-      <translation>Dieser Mac hat keinen Prozessor von Apple.</translation>
+      <translation>Dieser Mac hat keinen Apple-Chip.</translation>
     </message>
     <message>
       <source>gpus.nvidia_broken</source>
@@ -5590,11 +5586,11 @@
     </message>
     <message>
       <source>hosting.fails</source>
-      <translation>{times:count}-mal hintereinander konnte nicht auf den neuesten Stand gebracht werden, was dieser PC hostet ({error}). Das Training läuft weiter; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnte nicht auf den neuesten Stand gebracht werden, was dieser PC beherbergt ({error}). Das Training läuft weiter; bitte melde es.</translation>
     </message>
     <message>
       <source>hot.macos_not_told</source>
-      <translation>macOS sagt nicht, ob dieser Mac zu heiß ist.</translation>
+      <translation>macOS meldet nicht, ob dieser Mac zu heiß ist.</translation>
     </message>
     <message>
       <source>hot.macos_unknown</source>
@@ -5638,11 +5634,11 @@
     </message>
     <message>
       <source>identity.bad_key_file</source>
-      <translation>Die Schlüsseldatei {path} ist nicht zu gebrauchen: {reason}. Sie wurde gelassen, wie sie war. Stelle die Identität dieses PCs mit `hearth identity import` und ihren Wiederherstellungswörtern wieder her, oder schiebe die Datei beiseite, um als neuer Peer zu beginnen.</translation>
+      <translation>Die Schlüsseldatei {path} ist nicht zu gebrauchen: {reason}. Sie wurde gelassen, wie sie war. Stelle die Identität dieses PCs mit `hearth identity import` und ihren Wiederherstellungswörtern wieder her. Oder schiebe die Datei beiseite, um als neuer Peer zu beginnen.</translation>
     </message>
     <message>
       <source>identity.just_made</source>
-      <translation>{path} hat gerade ein anderes Programm gemacht. Versuch es erneut.</translation>
+      <translation>{path} hat gerade ein anderes Programm angelegt. Versuch es erneut.</translation>
     </message>
     <message>
       <source>identity.key_not_written</source>
@@ -5650,11 +5646,11 @@
     </message>
     <message>
       <source>identity.no_key</source>
-      <translation>In {folder} ist noch kein Schlüssel. Der erste Start von Hearths Worker macht ihn, `hearth identity export` ebenfalls, und `hearth identity import` stellt einen aus seinen Wiederherstellungswörtern her.</translation>
+      <translation>In {folder} ist noch kein Schlüssel. Der erste Start von Hearths Worker erzeugt ihn, `hearth identity export` ebenfalls. `hearth identity import` stellt einen aus seinen Wiederherstellungswörtern wieder her.</translation>
     </message>
     <message>
       <source>identity.no_peer_name</source>
-      <translation>{text} ist kein Name eines Peers: Ein Name hat 64 hexadezimale Ziffern. Kopiere ihn noch einmal aus `hearth address` auf dem anderen PC.</translation>
+      <translation>{text} ist kein Name eines Peers: Ein Name hat 64 hexadezimale Ziffern. Kopiere ihn erneut aus `hearth address` auf dem anderen PC.</translation>
     </message>
     <message>
       <source>identity.no_word</source>
@@ -5686,11 +5682,11 @@
     </message>
     <message>
       <source>idle.logind_not_told</source>
-      <translation>Diese Oberfläche sagt logind nicht, ob sie ruht.</translation>
+      <translation>Diese Oberfläche meldet logind nicht, ob sie ruht.</translation>
     </message>
     <message>
       <source>idle.macos_not_told</source>
-      <translation>macOS sagt nicht, wann dieser Mac zuletzt benutzt wurde.</translation>
+      <translation>macOS meldet nicht, wann dieser Mac zuletzt benutzt wurde.</translation>
     </message>
     <message>
       <source>idle.no_xscreensaver</source>
@@ -5698,23 +5694,23 @@
     </message>
     <message>
       <source>idle.wayland_not_told</source>
-      <translation>Diese Wayland-Oberfläche nennt keine Leerlaufzeit.</translation>
+      <translation>Diese Wayland-Oberfläche meldet keine Leerlaufzeit.</translation>
     </message>
     <message>
       <source>idle.windows_not_told</source>
-      <translation>Windows sagt nicht, wann dieser PC zuletzt benutzt wurde.</translation>
+      <translation>Windows meldet nicht, wann dieser PC zuletzt benutzt wurde.</translation>
     </message>
     <message>
       <source>lan.fails</source>
-      <translation>{times:count}-mal hintereinander konnte nicht nach anderen Peers im lokalen Netz gesucht werden ({error}). Peers im Internet werden wie immer erreicht; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnte nicht nach anderen Peers im lokalen Netzwerk gesucht werden ({error}). Peers im Internet werden wie immer erreicht; bitte melde es.</translation>
     </message>
     <message>
       <source>lan.not_announced</source>
-      <translation>Dieser PC ließ sich im lokalen Netzwerk nicht ankündigen: {why}. Es wird später wieder versucht.</translation>
+      <translation>Dieser PC ließ sich im lokalen Netzwerk nicht ankündigen: {why}. Hearth versucht es später erneut.</translation>
     </message>
     <message>
       <source>lan.not_looked</source>
-      <translation>Peers im lokalen Netzwerk lassen sich nicht suchen: {why}. Prüfe das Netzwerk, oder schalte dies in den Einstellungen aus.</translation>
+      <translation>Hearth kann im lokalen Netzwerk nicht nach Peers suchen: {why}. Prüfe das Netzwerk, oder schalte dies in den Einstellungen aus.</translation>
     </message>
     <message>
       <source>ledger.closed</source>
@@ -5730,7 +5726,7 @@
     </message>
     <message>
       <source>ledger.not_written</source>
-      <translation>Was dieser PC beiträgt, lässt sich nicht nach {path} schreiben ({why}); es wird solange im Speicher gezählt. Schaffe dort etwas Platz.</translation>
+      <translation>Was dieser PC beiträgt, lässt sich nicht nach {path} schreiben ({why}); es wird solange im Arbeitsspeicher gezählt. Schaffe dort etwas Platz.</translation>
     </message>
     <message>
       <source>ledger.unreadable</source>
@@ -5746,11 +5742,11 @@
     </message>
     <message>
       <source>locked.windows_not_told</source>
-      <translation>Windows sagt nicht, ob die Sitzung gesperrt ist.</translation>
+      <translation>Windows meldet nicht, ob die Sitzung gesperrt ist.</translation>
     </message>
     <message>
       <source>locked.windows_too_little</source>
-      <translation>Windows sagt zu wenig über die Sitzung.</translation>
+      <translation>Windows meldet zu wenig über die Sitzung.</translation>
     </message>
     <message>
       <source>locked.windows_unknown</source>
@@ -5850,11 +5846,11 @@
     </message>
     <message>
       <source>manifest.batch_too_large</source>
-      <translation>ein Stapel an einer Schicht nähme {size:size}, und {most:size} sind das Höchste. Verringere batch, sequence oder width.</translation>
+      <translation>ein Stapel an einer Schicht nähme {size:size}; erlaubt sind höchstens {most:size}. Verringere batch, sequence oder width.</translation>
     </message>
     <message>
       <source>manifest.cut_off</source>
-      <translation>{what}, und hier endet die Datei: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie noch einmal ganz.</translation>
+      <translation>{what}, und hier endet die Datei: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie erneut ganz.</translation>
     </message>
     <message>
       <source>manifest.ends_early</source>
@@ -5866,7 +5862,7 @@
     </message>
     <message>
       <source>manifest.expert_too_large</source>
-      <translation>ein Experte nähme {size:size}, und {most:size} sind das Höchste. Verringere width oder hidden.</translation>
+      <translation>ein Experte nähme {size:size}; erlaubt sind höchstens {most:size}. Verringere width oder hidden.</translation>
     </message>
     <message>
       <source>manifest.experts_missing</source>
@@ -5874,7 +5870,7 @@
     </message>
     <message>
       <source>manifest.fails</source>
-      <translation>Die Suche nach Änderungen dieses Laufs ist {times:count}-mal nacheinander fehlgeschlagen: {error}.</translation>
+      <translation>Die Suche nach Änderungen dieses Laufs ist {times:count}-mal hintereinander fehlgeschlagen: {error}.</translation>
     </message>
     <message>
       <source>manifest.field_elsewhere</source>
@@ -5902,11 +5898,11 @@
     </message>
     <message>
       <source>manifest.grid_too_large</source>
-      <translation>sein Gitter hat {cells} Zellen je Schicht, und {most} sind das Höchste. Mach das Gitter kleiner.</translation>
+      <translation>sein Gitter hat {cells} Zellen je Schicht; erlaubt sind höchstens {most}. Mach das Gitter kleiner.</translation>
     </message>
     <message>
       <source>manifest.in_flight_too_large</source>
-      <translation>die Stapel unterwegs nähmen in allen Schichten {size:size}, und {most:size} sind das Höchste. Verringere in_flight, batch, sequence oder width.</translation>
+      <translation>die Stapel unterwegs nähmen in allen Schichten {size:size}; erlaubt sind höchstens {most:size}. Verringere in_flight, batch, sequence oder width.</translation>
     </message>
     <message>
       <source>manifest.invalid</source>
@@ -5918,7 +5914,7 @@
     </message>
     <message>
       <source>manifest.layers_too_many</source>
-      <translation>es hat {experts} Experten in allen Schichten, und {most} sind das Höchste. Mach das Gitter kleiner, oder nimm weniger Schichten.</translation>
+      <translation>es hat {experts} Experten in allen Schichten; erlaubt sind höchstens {most}. Mach das Gitter kleiner, oder nimm weniger Schichten.</translation>
     </message>
     <message>
       <source>manifest.no_attention</source>
@@ -5946,7 +5942,7 @@
     </message>
     <message>
       <source>manifest.no_pictures</source>
-      <translation>es sagt, was seine Bilder sind, aber seine Daten sind keine. Lass [pictures] weg.</translation>
+      <translation>es beschreibt Bilder, aber seine Daten sind keine. Lass [pictures] weg.</translation>
     </message>
     <message>
       <source>manifest.no_run</source>
@@ -5998,7 +5994,7 @@
     </message>
     <message>
       <source>manifest.other_sequence</source>
-      <translation>seine Daten kommen in Proben von {inputs}, nicht von {sequence}.</translation>
+      <translation>seine Daten kommen in Beispielen von {inputs}, nicht von {sequence}.</translation>
     </message>
     <message>
       <source>manifest.picture_kind</source>
@@ -6042,7 +6038,7 @@
     </message>
     <message>
       <source>manifest.trunk_too_large</source>
-      <translation>der Rumpf nähme {size:size}, und {most:size} sind das Höchste. Verringere width, das Gitter oder layers.</translation>
+      <translation>der Rumpf nähme {size:size}; erlaubt sind höchstens {most:size}. Verringere width, das Gitter oder layers.</translation>
     </message>
     <message>
       <source>manifest.trunk_unknown</source>
@@ -6090,7 +6086,7 @@
     </message>
     <message>
       <source>memory.ended_by_system</source>
-      <translation>Das System hat den Rechenprozess beendet, weil er weit mehr Speicher nahm als die {most:size}, die er benutzen darf. Er geht vom letzten Sicherungspunkt weiter und kommt kleiner zurück. Die Einstellungen erlauben mehr.</translation>
+      <translation>Das System hat den Rechenprozess beendet, weil er weit mehr Arbeitsspeicher nahm als die {most:size}, die er benutzen darf. Er macht beim letzten Checkpoint weiter, mit weniger Experten. Die Einstellungen erlauben mehr.</translation>
     </message>
     <message>
       <source>memory.gone</source>
@@ -6098,7 +6094,7 @@
     </message>
     <message>
       <source>memory.over_cap</source>
-      <translation>Der Rechenprozess nahm {taken:size} Speicher, und Hearth darf insgesamt {cap:size} benutzen. Er wurde beendet, nichts ist verloren, und er kommt kleiner zurück. Die Einstellungen erlauben mehr.</translation>
+      <translation>Der Rechenprozess nahm {taken:size} Arbeitsspeicher, und Hearth darf insgesamt {cap:size} benutzen. Er wurde beendet, nichts ist verloren, und er kommt mit weniger Experten zurück. Die Einstellungen erlauben mehr.</translation>
     </message>
     <message>
       <source>memory.reason</source>
@@ -6146,7 +6142,7 @@
     </message>
     <message>
       <source>metered.windows_not_told</source>
-      <translation>Windows sagt nicht, was das Netzwerk kostet.</translation>
+      <translation>Windows meldet nicht, was das Netzwerk kostet.</translation>
     </message>
     <message>
       <source>metered.windows_unknown</source>
@@ -6174,11 +6170,11 @@
     </message>
     <message>
       <source>network.address_unusable</source>
-      <translation>Die Netzadresse {addresses} ist nicht zu gebrauchen: {why:phrase}. Wähle eine Adresse dieses PCs: 0.0.0.0 steht für alle.</translation>
+      <translation>Die Netzwerkadresse {addresses} ist nicht zu gebrauchen: {why:phrase}. Wähle eine Adresse dieses PCs: 0.0.0.0 steht für alle.</translation>
     </message>
     <message>
       <source>network.alone</source>
-      <translation>Dieser Worker ist allein: so steht es in den Einstellungen, oder er wurde ohne --join, --listen, --bootstrap oder --role gestartet.</translation>
+      <translation>Dieser Worker ist allein: So steht es in den Einstellungen, oder er wurde ohne --join, --listen, --bootstrap oder --role gestartet.</translation>
     </message>
     <message>
       <source>network.bad_bootstrap</source>
@@ -6190,7 +6186,7 @@
     </message>
     <message>
       <source>network.fails</source>
-      <translation>{times:count}-mal hintereinander ließ sich die Verbindung dieses PCs zum Netz nicht pflegen ({error}). Es wird immer seltener erneut versucht; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander ließ sich die Verbindung dieses PCs zum Netzwerk nicht pflegen ({error}). Hearth versucht es immer seltener erneut; bitte melde es.</translation>
     </message>
     <message>
       <source>network.no_address</source>
@@ -6274,7 +6270,7 @@
     </message>
     <message>
       <source>peer.itself</source>
-      <translation>Ein Peer kann sich nicht selbst über das Netzwerk rufen.</translation>
+      <translation>Ein Peer kann sich nicht über das Netzwerk mit sich selbst verbinden.</translation>
     </message>
     <message>
       <source>peer.next_try</source>
@@ -6286,7 +6282,7 @@
     </message>
     <message>
       <source>peer.no_answer</source>
-      <translation>Peer {peer:peer} hat {method} nicht innerhalb von {within:duration} beantwortet.</translation>
+      <translation>Peer {peer:peer} hat {method} nicht binnen {within:duration} beantwortet.</translation>
     </message>
     <message>
       <source>peer.no_room</source>
@@ -6298,7 +6294,7 @@
     </message>
     <message>
       <source>power.kernel_none</source>
-      <translation>Der Kernel sagt nichts über Stromquellen.</translation>
+      <translation>Der Kernel meldet keine Stromquellen.</translation>
     </message>
     <message>
       <source>power.kernel_unknown</source>
@@ -6310,7 +6306,7 @@
     </message>
     <message>
       <source>power.macos_not_told</source>
-      <translation>macOS sagt nicht, woher der Strom kommt.</translation>
+      <translation>macOS meldet nicht, woher der Strom kommt.</translation>
     </message>
     <message>
       <source>power.macos_unknown</source>
@@ -6322,7 +6318,7 @@
     </message>
     <message>
       <source>power.windows_not_told</source>
-      <translation>Windows sagt nicht, woher der Strom kommt.</translation>
+      <translation>Windows meldet nicht, woher der Strom kommt.</translation>
     </message>
     <message>
       <source>power.windows_unknown</source>
@@ -6330,7 +6326,7 @@
     </message>
     <message>
       <source>programs.gone</source>
-      <translation>Eben lief noch ein Programm, das diesen PC für sich haben soll.</translation>
+      <translation>Eben lief noch ein Programm, das diesen PC für sich hat.</translation>
     </message>
     <message>
       <source>programs.none_chosen</source>
@@ -6342,7 +6338,7 @@
     </message>
     <message>
       <source>programs.reason</source>
-      <translation>{program} läuft und soll diesen PC für sich haben.</translation>
+      <translation>{program} läuft und hat diesen PC für sich.</translation>
     </message>
     <message>
       <source>programs.runs</source>
@@ -6371,13 +6367,13 @@
     <message numerus="yes">
       <source>promise.kept</source>
       <translation>
-        <numerusform>Das letzte Mal hielt das Rechnen {last:whole} ms später an, als es musste (einmal gemessen; Ziel: {target:count} ms).</numerusform>
-        <numerusform>Das letzte Mal hielt das Rechnen {last:whole} ms später an, als es musste ({n}-mal gemessen; Ziel: {target:count} ms).</numerusform>
+        <numerusform>Zuletzt hielt der Rechenprozess {last:whole} ms nach dem Anlass an (einmal gemessen; Ziel: {target:count} ms).</numerusform>
+        <numerusform>Zuletzt hielt der Rechenprozess {last:whole} ms nach dem Anlass an ({n}-mal gemessen; Ziel: {target:count} ms).</numerusform>
       </translation>
     </message>
     <message>
       <source>promise.kept_p95</source>
-      <translation>Das letzte Mal hielt das Rechnen {last:whole} ms später an, als es musste (p95 {p95:whole} ms, {count}-mal gemessen; Ziel: {target:count} ms).</translation>
+      <translation>Zuletzt hielt der Rechenprozess {last:whole} ms nach dem Anlass an (p95 {p95:whole} ms, {count}-mal gemessen; Ziel: {target:count} ms).</translation>
     </message>
     <message>
       <source>promise.none</source>
@@ -6389,7 +6385,7 @@
     </message>
     <message>
       <source>question.ended</source>
-      <translation>{why} Versuch es gleich noch einmal.</translation>
+      <translation>{why} Versuch es gleich erneut.</translation>
     </message>
     <message>
       <source>question.failed</source>
@@ -6397,7 +6393,7 @@
     </message>
     <message>
       <source>question.no_expert</source>
-      <translation>Kein Experte hat geantwortet. Versuch es gleich noch einmal. Falls es so bleibt: Andere PCs beantworten mehr Fragen von denen, die für den Lauf arbeiten.</translation>
+      <translation>Kein Experte hat geantwortet. Versuch es gleich erneut. Falls es so bleibt: Andere PCs beantworten denen mehr Fragen, die für den Lauf arbeiten.</translation>
     </message>
     <message>
       <source>question.odd_pixels</source>
@@ -6429,7 +6425,7 @@
     </message>
     <message>
       <source>question.too_many</source>
-      <translation>Zu viele Fragen warten auf eine Antwort. Versuch es gleich noch einmal.</translation>
+      <translation>Zu viele Fragen warten auf eine Antwort. Versuch es gleich erneut.</translation>
     </message>
     <message>
       <source>quota.live</source>
@@ -6449,7 +6445,7 @@
     </message>
     <message>
       <source>reach.by_acquaintance</source>
-      <translation>ein Backbone-Peer, dem dieser PC schreibt, hat ihn erreicht; ob Fremde es können, ist nicht gewiss</translation>
+      <translation>ein Backbone-Peer, mit dem dieser PC Kontakt hat, hat ihn erreicht; ob Fremde es können, ist nicht gewiss</translation>
     </message>
     <message>
       <source>reach.by_nobody</source>
@@ -6513,7 +6509,7 @@
     </message>
     <message>
       <source>role.keeps</source>
-      <translation>Dieser PC ist ein Backbone-Peer: Er hält das Netz zusammen und rechnet nicht.</translation>
+      <translation>Dieser PC ist ein Backbone-Peer: Er hält das Netzwerk zusammen und rechnet nicht.</translation>
     </message>
     <message>
       <source>role.title</source>
@@ -6545,11 +6541,11 @@
     </message>
     <message>
       <source>run.access_invites</source>
-      <translation>Nur mit Einladung. Dieser PC hat den Schlüssel des Organisators: Er kann andere einladen.</translation>
+      <translation>Nur mit Einladung. Dieser PC hat den Schlüssel des Veranstalters: Er kann andere einladen.</translation>
     </message>
     <message>
       <source>run.access_none</source>
-      <translation>Nur mit Einladung. Dieser PC hat keine gültige Einladung: Bitte den Organisator um einen Link, der ein Token enthält.</translation>
+      <translation>Nur mit Einladung. Dieser PC hat keine gültige Einladung: Bitte den Veranstalter um einen Link, der ein Token enthält.</translation>
     </message>
     <message>
       <source>run.access_open</source>
@@ -6581,7 +6577,7 @@
     </message>
     <message>
       <source>run.begins</source>
-      <translation>Beginnt von selbst; ein anderer PC muss als Gastgeber mitmachen.</translation>
+      <translation>Beginnt von selbst; ein anderer PC muss als Host mitmachen.</translation>
     </message>
     <message>
       <source>run.begins_then</source>
@@ -6593,7 +6589,7 @@
     </message>
     <message>
       <source>run.changed</source>
-      <translation>Der Veranstalter hat diesen Lauf geändert: Dieser PC richtet sich jetzt nach Revision {revision} seines Manifests. Geändert: {fields}.</translation>
+      <translation>Der Veranstalter hat diesen Lauf geändert: Dieser PC benutzt jetzt Revision {revision} seines Manifests. Geändert: {fields}.</translation>
     </message>
     <message>
       <source>run.choose_another</source>
@@ -6677,7 +6673,7 @@
     </message>
     <message>
       <source>run.needs_disk</source>
-      <translation>Der Lauf {run} braucht {needed:size} freien Platz auf der Festplatte, und es sind {has:size}.</translation>
+      <translation>Der Lauf {run} braucht {needed:size} freien Speicherplatz, und frei sind {has:size}.</translation>
     </message>
     <message>
       <source>run.needs_memory</source>
@@ -6693,7 +6689,7 @@
     </message>
     <message>
       <source>run.not_yet</source>
-      <translation>Der Lauf beginnt am {at} (UTC), wie sein Organisator es geplant hat.</translation>
+      <translation>Der Lauf beginnt am {at} (UTC), wie sein Veranstalter es geplant hat.</translation>
     </message>
     <message>
       <source>run.only_one</source>
@@ -6709,7 +6705,7 @@
     </message>
     <message>
       <source>run.over</source>
-      <translation>Der Lauf endete am {at} (UTC), wie sein Organisator es geplant hat.</translation>
+      <translation>Der Lauf endete am {at} (UTC), wie sein Veranstalter es geplant hat.</translation>
     </message>
     <message>
       <source>run.reached</source>
@@ -6721,11 +6717,11 @@
     </message>
     <message>
       <source>run.stuck</source>
-      <translation>Seit einer Weile hat kein Host mancher Experten dieses Laufs geantwortet: Vielleicht ist er eingefroren, im Ruhezustand oder vom Netz getrennt.</translation>
+      <translation>Für manche Experten dieses Laufs hat seit einer Weile kein Host geantwortet: Vielleicht ist er eingefroren, im Ruhezustand oder vom Netzwerk getrennt.</translation>
     </message>
     <message>
       <source>run.successor</source>
-      <translation>Der Veranstalter hat diesen Lauf geändert: Ab dem nächsten Start seines Rechenprozesses, binnen einer Stunde, richtet sich dieser PC nach Revision {revision} seines Manifests. Was sich ändert: {fields}.</translation>
+      <translation>Der Veranstalter hat diesen Lauf geändert. Dieser PC benutzt Revision {revision} seines Manifests ab dem nächsten Start seines Rechenprozesses, binnen einer Stunde. Was sich ändert: {fields}.</translation>
     </message>
     <message>
       <source>run.successor_unusable</source>
@@ -6741,7 +6737,7 @@
     </message>
     <message>
       <source>run.too_many</source>
-      <translation>Mehr Läufe gehen gerade nicht: {most} sind das Höchste, und keiner, während Hearth startet oder beendet wird.</translation>
+      <translation>Mehr Läufe gehen gerade nicht. Es können höchstens {most} sein, und keiner kommt hinzu, während Hearth startet oder beendet wird.</translation>
     </message>
     <message numerus="yes">
       <source>run.training</source>
@@ -6892,7 +6888,7 @@
     </message>
     <message>
       <source>signal.gpus</source>
-      <translation>Die Auslastung der Grafikkarten</translation>
+      <translation>Die Auslastung der GPUs</translation>
     </message>
     <message>
       <source>signal.hot</source>
@@ -6956,19 +6952,19 @@
     </message>
     <message>
       <source>telemetry.broker_fails</source>
-      <translation>Der Broker kann unter {address} nicht erreichbar sein: {why}</translation>
+      <translation>Der Broker kann unter {address} nicht lauschen: {why}</translation>
     </message>
     <message>
       <source>telemetry.fails</source>
-      <translation>{times:count}-mal hintereinander konnte den Tafeln nicht mitgeteilt werden, was dieser PC tut ({error}). Das Training geht weiter; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnte den Ehrentafeln nicht mitgeteilt werden, was dieser PC tut ({error}). Das Training läuft weiter; bitte melde es.</translation>
     </message>
     <message>
       <source>telemetry.foreign</source>
-      <translation>Diese Nachricht gehört zu einem anderen Lauf, Teilnehmer, Broker oder Zeitpunkt.</translation>
+      <translation>Diese Nachricht gehört zu einem anderen Lauf, Peer, Broker oder Zeitpunkt.</translation>
     </message>
     <message>
       <source>telemetry.forged</source>
-      <translation>Der Teilnehmer {peer:peer} hat diese Nachricht nicht unterschrieben, oder sie wurde danach geändert.</translation>
+      <translation>Der Peer {peer:peer} hat diese Nachricht nicht unterschrieben, oder sie wurde danach geändert.</translation>
     </message>
     <message>
       <source>telemetry.mosquitto_ends</source>
@@ -6976,15 +6972,15 @@
     </message>
     <message>
       <source>telemetry.mosquitto_files</source>
-      <translation>Die Dateien von Mosquitto in {folder} können nicht geschrieben werden: {why}. Der Broker lässt niemand Neuen ein und noch den, der nicht mehr teilnehmen darf, oder startet nicht. Hearth versucht es immer wieder.</translation>
+      <translation>Die Dateien von Mosquitto in {folder} können nicht geschrieben werden: {why}. Der Broker lässt niemand Neuen ein und noch die, die nicht mehr teilnehmen dürfen, oder startet nicht. Hearth versucht es immer wieder.</translation>
     </message>
     <message>
       <source>telemetry.names_none</source>
-      <translation>Der Lauf {run} nennt keinen Broker, über den eine Mitteilung verbreitet werden könnte: Trage einen unter `brokers` in sein Manifest ein und unterschreibe es neu.</translation>
+      <translation>Der Lauf {run} nennt keinen Broker, über den eine Mitteilung gesendet werden könnte: Trage einen unter `brokers` in sein Manifest ein und unterschreibe es neu.</translation>
     </message>
     <message>
       <source>telemetry.no_broker</source>
-      <translation>Kein Broker dieses Laufs antwortet ({brokers}): Mitteilungen des Veranstalters und die Rangliste fehlen. Das Training geht weiter.</translation>
+      <translation>Kein Broker dieses Laufs antwortet ({brokers}): Mitteilungen des Veranstalters und die Rangliste fehlen. Das Training läuft weiter.</translation>
     </message>
     <message>
       <source>telemetry.no_metrics</source>
@@ -7000,11 +6996,11 @@
     </message>
     <message>
       <source>telling.fails</source>
-      <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was sich an den Experten auf diesem PC geändert hat ({error}). Er trainiert weiter; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was sich an den Experten auf diesem PC geändert hat ({error}). Das Training läuft weiter; bitte melde es.</translation>
     </message>
     <message>
       <source>traffic.blob</source>
-      <translation>Kopien von Sicherungspunkten</translation>
+      <translation>Kopien von Checkpoints</translation>
     </message>
     <message>
       <source>traffic.credit</source>
@@ -7020,7 +7016,7 @@
     </message>
     <message>
       <source>traffic.file</source>
-      <translation>Kopien von Sicherungspunkten</translation>
+      <translation>Kopien von Checkpoints</translation>
     </message>
     <message>
       <source>traffic.host</source>
@@ -7048,31 +7044,31 @@
     </message>
     <message>
       <source>trunk.ends_again</source>
-      <translation>Es wird alle paar Sekunden wieder versucht und geht weiter, sobald mehr als die Hälfte der Trainer zu derselben Runde kommt.</translation>
+      <translation>Versucht es alle paar Sekunden erneut; geht weiter, sobald mehr als die Hälfte der Trainer zu derselben Runde kommt.</translation>
     </message>
     <message>
       <source>trunk.ends_round</source>
-      <translation>Es geht weiter, wenn sie gekommen sind, oder ohne die, die nicht binnen einer halben Minute kommen.</translation>
+      <translation>Geht weiter, wenn sie gekommen sind, oder ohne die, die nicht binnen einer halben Minute kommen.</translation>
     </message>
     <message>
       <source>trunk.ends_server</source>
-      <translation>Es geht weiter, sobald einer antwortet; sie werden alle paar Sekunden wieder gefragt.</translation>
+      <translation>Geht weiter, sobald einer antwortet; sie werden alle paar Sekunden erneut gefragt.</translation>
     </message>
     <message>
       <source>trunk.ends_trunk</source>
-      <translation>Es geht weiter, sobald sie ihn gegeben haben; wenn es keiner kann, mit dem, was hier ist.</translation>
+      <translation>Geht weiter, sobald sie ihn gesendet haben; wenn es keiner kann, mit dem, was hier ist.</translation>
     </message>
     <message>
       <source>trunk.ends_work</source>
-      <translation>Es wird alle paar Sekunden wieder gefragt und geht weiter, sobald welche frei ist.</translation>
+      <translation>Fragt alle paar Sekunden erneut; geht weiter, sobald welche frei ist.</translation>
     </message>
     <message>
       <source>trunk.fails</source>
-      <translation>{times:count}-mal hintereinander ließ sich nicht pflegen, worauf sich die Trainer als Rumpf einigen ({error}). Das Training geht mit dem Rumpf weiter, der hier ist; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander ließ sich der Rumpf, auf den sich die Trainer einigen, nicht pflegen ({error}). Das Training läuft mit dem Rumpf weiter, der hier ist; bitte melde es.</translation>
     </message>
     <message>
       <source>trunk.goes_on</source>
-      <translation>Auf niemanden wird gewartet</translation>
+      <translation>Wartet auf niemanden</translation>
     </message>
     <message>
       <source>trunk.title</source>
@@ -7085,15 +7081,15 @@
     <message numerus="yes">
       <source>trunk.waits_again</source>
       <translation>
-        <numerusform>Wartet auf den gemeinsamen Schritt: {n:count} Versuch ist gescheitert. {why:phrase}</numerusform>
-        <numerusform>Wartet auf den gemeinsamen Schritt: {n:count} Versuche sind gescheitert. {why:phrase}</numerusform>
+        <numerusform>Wartet auf den gemeinsamen Schritt: {n:count} Versuch ist fehlgeschlagen. {why:phrase}</numerusform>
+        <numerusform>Wartet auf den gemeinsamen Schritt: {n:count} Versuche sind fehlgeschlagen. {why:phrase}</numerusform>
       </translation>
     </message>
     <message numerus="yes">
       <source>trunk.waits_line</source>
       <translation>
-        <numerusform>Holt den Rumpf der anderen in einer Minute noch einmal: die Leitung hier ist langsam für diesen Lauf</numerusform>
-        <numerusform>Holt den Rumpf der anderen in {n:count} Minuten noch einmal: die Leitung hier ist langsam für diesen Lauf</numerusform>
+        <numerusform>Holt den Rumpf der anderen in einer Minute erneut: Die Leitung hier ist langsam für diesen Lauf</numerusform>
+        <numerusform>Holt den Rumpf der anderen in {n:count} Minuten erneut: Die Leitung hier ist langsam für diesen Lauf</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -7113,7 +7109,7 @@
     </message>
     <message>
       <source>trunk.waits_work</source>
-      <translation>Wartet auf Arbeit: alle ist bei anderen Trainern</translation>
+      <translation>Wartet auf Arbeit: Alles ist bei anderen Trainern</translation>
     </message>
     <message>
       <source>trunk.wants</source>
@@ -7121,11 +7117,11 @@
     </message>
     <message>
       <source>trunk_server.fails</source>
-      <translation>Es ließ sich {times:count}-mal hintereinander nicht klären, welcher PC der Server der Parameter ist ({error}). Das Training geht weiter, so gut es geht; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander ließ sich nicht klären, welcher PC der Parameterserver ist ({error}). Das Training läuft weiter, so gut es geht; bitte melde es.</translation>
     </message>
     <message>
       <source>upkeep.fails</source>
-      <translation>{times:count}-mal hintereinander ließ sich das Verzeichnis aller Peers (DHT) hier nicht pflegen ({error}). Was bekannt ist, wird weiter genutzt; bitte melde es.</translation>
+      <translation>{times:count}-mal hintereinander ließ sich das Verzeichnis aller Peers (DHT) hier nicht pflegen ({error}). Was bekannt ist, wird weiter benutzt; bitte melde es.</translation>
     </message>
     <message>
       <source>user.always</source>
@@ -7329,7 +7325,7 @@
     </message>
     <message>
       <source>worker.leaving</source>
-      <translation>Wird beendet: Der Worker sichert seine Arbeit.</translation>
+      <translation>Wird beendet: Der Worker speichert seine Arbeit.</translation>
     </message>
     <message>
       <source>worker.line_too_long</source>
@@ -7337,7 +7333,7 @@
     </message>
     <message>
       <source>worker.lost</source>
-      <translation>{reason} Es wird versucht, ihn wieder zu erreichen.</translation>
+      <translation>{reason} Hearth versucht, ihn wieder zu erreichen.</translation>
     </message>
     <message>
       <source>worker.neither_reply_nor_event</source>
@@ -7365,7 +7361,7 @@
     </message>
     <message>
       <source>worker.restarting</source>
-      <translation>Der Worker sichert seine Arbeit und startet neu.</translation>
+      <translation>Der Worker speichert seine Arbeit und startet neu.</translation>
     </message>
     <message>
       <source>worker.sent_unknown</source>
@@ -7389,7 +7385,7 @@
     </message>
     <message>
       <source>worker.stopped</source>
-      <translation>Worker gestoppt: {reason:phrase}. Neustart in {seconds:count} s.</translation>
+      <translation>Worker angehalten: {reason:phrase}. Neustart in {seconds:count} s.</translation>
     </message>
     <message>
       <source>x11.none</source>

@@ -345,7 +345,7 @@
     </message>
     <message>
       <source>access.ends_soon</source>
-      <translation>{run}: this PC's token expires on {at:date}. Ask the organiser for a new link and join by it; training goes on meanwhile.</translation>
+      <translation>{run}: this PC's token expires on {at:date}. Ask the organiser for a new link and join by it; training continues meanwhile.</translation>
     </message>
     <message>
       <source>access.expired</source>
@@ -365,7 +365,7 @@
     </message>
     <message>
       <source>access.list_full</source>
-      <translation>The list of the revoked is full ({most:count}). Entries leave it a year after they came.</translation>
+      <translation>The list of revoked tokens is full ({most:count}). Entries leave it after a year.</translation>
     </message>
     <message>
       <source>access.name_of_several</source>
@@ -413,11 +413,11 @@
     </message>
     <message>
       <source>access.was_revoked</source>
-      <translation>{run}: the organiser has revoked this PC's token, and the other peers let it in no more.</translation>
+      <translation>{run}: the organiser has revoked this PC's token, and the other peers no longer let it in.</translation>
     </message>
     <message>
       <source>announcing.fails</source>
-      <translation>What this PC hosts could not be told to other peers {times:count} times in a row ({error}). It trains on; please report it.</translation>
+      <translation>Other peers could not be told {times:count} times in a row what this PC hosts ({error}). Training continues; please report it.</translation>
     </message>
     <message>
       <source>app.does_not_answer</source>
@@ -425,7 +425,7 @@
     </message>
     <message>
       <source>app.leaving</source>
-      <translation>The app is leaving.</translation>
+      <translation>The app is quitting.</translation>
     </message>
     <message>
       <source>backbone.bad_address</source>
@@ -525,11 +525,11 @@
     </message>
     <message>
       <source>bus.odd_answer</source>
-      <translation>{service} answers {method} with something else than it should.</translation>
+      <translation>{service} answers {method} in an unexpected way.</translation>
     </message>
     <message>
       <source>bus.odd_type</source>
-      <translation>{service} gives {property} another type than it should.</translation>
+      <translation>{service} reports {property} with an unexpected type.</translation>
     </message>
     <message>
       <source>bus.refuses</source>
@@ -561,7 +561,7 @@
     </message>
     <message>
       <source>celsius.sensor_silent</source>
-      <translation>The sensor {sensor} tells no temperature.</translation>
+      <translation>The sensor {sensor} reports no temperature.</translation>
     </message>
     <message>
       <source>checkpoint.broken</source>
@@ -782,7 +782,7 @@
     </message>
     <message>
       <source>compute.deaf</source>
-      <translation>Compute does not take messages any more.</translation>
+      <translation>Compute no longer takes messages.</translation>
     </message>
     <message>
       <source>compute.did_not_stop</source>
@@ -838,7 +838,7 @@
     </message>
     <message>
       <source>compute.program_error</source>
-      <translation>Compute met an error in the program ({kind}: {why}).</translation>
+      <translation>Compute ran into an error in the program ({kind}: {why}).</translation>
     </message>
     <message>
       <source>compute.ready_soon</source>
@@ -938,7 +938,7 @@
     </message>
     <message>
       <source>credit.foreign</source>
-      <translation>This credit is of another run, or of other peers than those who show it.</translation>
+      <translation>This credit belongs to another run, or to other peers than those who show it.</translation>
     </message>
     <message>
       <source>credit.forged_bundle</source>
@@ -970,11 +970,11 @@
     </message>
     <message>
       <source>credit.unreadable</source>
-      <translation>This holds no credit that this Hearth understands. It may be damaged, or of a newer version.</translation>
+      <translation>This holds no credit that this Hearth understands. It may be damaged, or from a newer version.</translation>
     </message>
     <message>
       <source>credit.untimely</source>
-      <translation>This credit is of a week that is long past, or still to come. Check the clock of this PC and of the peer.</translation>
+      <translation>This credit is for a week that is long past, or still to come. Check the clock of this PC and of the peer.</translation>
     </message>
     <message>
       <source>data.bad_idx</source>
@@ -994,11 +994,11 @@
     </message>
     <message>
       <source>data.bad_picture</source>
-      <translation>{path} is not a picture that can be read: {why}. Repair it, or take it away.</translation>
+      <translation>{path} is not a picture that can be read: {why}. Repair it, or remove it.</translation>
     </message>
     <message>
       <source>data.changed</source>
-      <translation>A file was changed while it was read. Try again.</translation>
+      <translation>A file was changed while it was being read. Try again.</translation>
     </message>
     <message>
       <source>data.classes</source>
@@ -1014,7 +1014,7 @@
     </message>
     <message>
       <source>data.fails</source>
-      <translation>The run's data could not be fetched or given {times:count} times in a row ({error}). Please report it.</translation>
+      <translation>The run's data could not be fetched or passed on {times:count} times in a row ({error}). Please report it.</translation>
     </message>
     <message>
       <source>data.flat_pictures</source>
@@ -1054,7 +1054,7 @@
     </message>
     <message>
       <source>data.no_pyarrow</source>
-      <translation>{path} is a Parquet file, and to read it takes pyarrow, which is not installed: pip install "hearth[parquet]"</translation>
+      <translation>{path} is a Parquet file. To read it you need pyarrow, which is not installed: pip install "hearth[parquet]"</translation>
     </message>
     <message>
       <source>data.no_room</source>
@@ -1070,7 +1070,7 @@
     </message>
     <message>
       <source>data.not_utf8</source>
-      <translation>{path} is not text in UTF-8: byte {place} belongs to no character. Save it as UTF-8, or take it away.</translation>
+      <translation>{path} is not text in UTF-8: byte {place} belongs to no character. Save it as UTF-8, or remove it.</translation>
     </message>
     <message>
       <source>data.not_written</source>
@@ -1153,7 +1153,7 @@
     </message>
     <message>
       <source>device.not_known_yet</source>
-      <translation>Whether it can be used shows when compute has been started.</translation>
+      <translation>Whether it can be used is known once compute has started.</translation>
     </message>
     <message>
       <source>device.off</source>
@@ -1288,7 +1288,7 @@
     </message>
     <message>
       <source>doctor.reach_remedy</source>
-      <translation>Other peers cannot dial this PC. It works all the same; a backbone peer that relays makes it faster.</translation>
+      <translation>Other peers cannot dial this PC. It works anyway; a backbone peer that relays makes it faster.</translation>
     </message>
     <message>
       <source>doctor.reachability</source>
@@ -1320,7 +1320,7 @@
     </message>
     <message>
       <source>exchange.fails</source>
-      <translation>The run's data and trunk could not be looked after {times:count} times in a row ({error}). Please report it.</translation>
+      <translation>The run's data and trunk could not be kept up to date {times:count} times in a row ({error}). Please report it.</translation>
     </message>
     <message>
       <source>export.failed</source>
@@ -1328,7 +1328,7 @@
     </message>
     <message>
       <source>export.no_trunk</source>
-      <translation>There is nothing to export of {run} yet: no trunk was saved here, and no peer has given one. Wait for the first checkpoint.</translation>
+      <translation>There is nothing to export of {run} yet: no trunk was saved here, and no peer has sent one. Wait for the first checkpoint.</translation>
     </message>
     <message>
       <source>export.not_written</source>
@@ -1364,7 +1364,7 @@
     </message>
     <message>
       <source>file.loss_runs</source>
-      <translation>This PC trains the run of its settings.</translation>
+      <translation>This PC trains the run that Settings name.</translation>
     </message>
     <message>
       <source>file.loss_runs_unsaved</source>
@@ -1428,7 +1428,7 @@
     </message>
     <message>
       <source>front.desktop_silent</source>
-      <translation>What fills the screen cannot be measured: the desktop does not tell it.</translation>
+      <translation>What fills the screen cannot be measured: the desktop does not report it.</translation>
     </message>
     <message>
       <source>front.unknown</source>
@@ -1436,11 +1436,11 @@
     </message>
     <message>
       <source>front.wayland_hidden</source>
-      <translation>This Wayland desktop does not tell what fills the screen.</translation>
+      <translation>This Wayland desktop does not report what fills the screen.</translation>
     </message>
     <message>
       <source>front.window_manager_silent</source>
-      <translation>What fills the screen cannot be measured: the window manager does not tell it.</translation>
+      <translation>What fills the screen cannot be measured: the window manager does not report it.</translation>
     </message>
     <message>
       <source>game.fullscreen</source>
@@ -1512,7 +1512,7 @@
     </message>
     <message>
       <source>gathering.fails</source>
-      <translation>How far trainers are with their common batch could not be told or read {times:count} times in a row ({error}). No common step is taken until that works; please report it.</translation>
+      <translation>Trainers could not report or read {times:count} times in a row how far they are with their common batch ({error}). No common step is taken until that works; please report it.</translation>
     </message>
     <message>
       <source>gpu.all_off</source>
@@ -1563,7 +1563,7 @@
     </message>
     <message>
       <source>gpu.until_retry</source>
-      <translation>It is tried again at {at:clock}.</translation>
+      <translation>Hearth tries it again at {at:clock}.</translation>
     </message>
     <message>
       <source>gpu.wants</source>
@@ -1615,11 +1615,11 @@
     </message>
     <message>
       <source>gpu_programs.gone</source>
-      <translation>A program that is to have the GPU to itself ran a moment ago.</translation>
+      <translation>A program that has the GPU to itself ran a moment ago.</translation>
     </message>
     <message>
       <source>gpu_programs.reason</source>
-      <translation>{program} is running, which is to have the GPU to itself.</translation>
+      <translation>{program} is running and has the GPU to itself.</translation>
     </message>
     <message>
       <source>gpu_programs.title</source>
@@ -1667,7 +1667,7 @@
     </message>
     <message>
       <source>gpus.no_apple_chip</source>
-      <translation>This Mac has no processor of Apple's.</translation>
+      <translation>This Mac has no Apple chip.</translation>
     </message>
     <message>
       <source>gpus.nvidia_broken</source>
@@ -1771,7 +1771,7 @@
     </message>
     <message>
       <source>hot.macos_not_told</source>
-      <translation>macOS does not tell whether this Mac is too hot.</translation>
+      <translation>macOS does not report whether this Mac is too hot.</translation>
     </message>
     <message>
       <source>hot.macos_unknown</source>
@@ -1815,11 +1815,11 @@
     </message>
     <message>
       <source>identity.bad_key_file</source>
-      <translation>The key file {path} cannot be used: {reason}. It was left as it is. Restore this PC's identity with `hearth identity import` and its recovery words, or move the file away to start as a new peer.</translation>
+      <translation>The key file {path} cannot be used: {reason}. It was left as it is. Restore this PC's identity with `hearth identity import` and its recovery words. Or move the file away to start as a new peer.</translation>
     </message>
     <message>
       <source>identity.just_made</source>
-      <translation>{path} was just made by another program. Try again.</translation>
+      <translation>{path} was just created by another program. Try again.</translation>
     </message>
     <message>
       <source>identity.key_not_written</source>
@@ -1827,7 +1827,7 @@
     </message>
     <message>
       <source>identity.no_key</source>
-      <translation>There is no key in {folder} yet. The first start of Hearth's worker makes it, `hearth identity export` does as well, and `hearth identity import` restores one from its recovery words.</translation>
+      <translation>There is no key in {folder} yet. The first start of Hearth's worker makes it, and so does `hearth identity export`. `hearth identity import` restores one from its recovery words.</translation>
     </message>
     <message>
       <source>identity.no_peer_name</source>
@@ -1863,11 +1863,11 @@
     </message>
     <message>
       <source>idle.logind_not_told</source>
-      <translation>This desktop does not tell logind whether it is idle.</translation>
+      <translation>This desktop does not report to logind whether it is idle.</translation>
     </message>
     <message>
       <source>idle.macos_not_told</source>
-      <translation>macOS does not tell when this Mac was last used.</translation>
+      <translation>macOS does not report when this Mac was last used.</translation>
     </message>
     <message>
       <source>idle.no_xscreensaver</source>
@@ -1875,23 +1875,23 @@
     </message>
     <message>
       <source>idle.wayland_not_told</source>
-      <translation>This Wayland desktop does not tell idle time.</translation>
+      <translation>This Wayland desktop does not report idle time.</translation>
     </message>
     <message>
       <source>idle.windows_not_told</source>
-      <translation>Windows does not tell when this PC was last used.</translation>
+      <translation>Windows does not report when this PC was last used.</translation>
     </message>
     <message>
       <source>lan.fails</source>
-      <translation>Other peers of the local network could not be looked for {times:count} times in a row ({error}). Peers on the Internet are reached as ever; please report it.</translation>
+      <translation>Looking for other peers in the local network failed {times:count} times in a row ({error}). Peers on the Internet are reached as ever; please report it.</translation>
     </message>
     <message>
       <source>lan.not_announced</source>
-      <translation>This PC could not be announced in the local network: {why}. It is tried again later.</translation>
+      <translation>This PC could not be announced in the local network: {why}. Hearth tries again later.</translation>
     </message>
     <message>
       <source>lan.not_looked</source>
-      <translation>Peers in the local network cannot be looked for: {why}. Check the network, or turn this off in Settings.</translation>
+      <translation>Hearth cannot look for peers in the local network: {why}. Check the network, or turn this off in Settings.</translation>
     </message>
     <message>
       <source>ledger.closed</source>
@@ -1903,7 +1903,7 @@
     </message>
     <message>
       <source>ledger.newer</source>
-      <translation>it is of a newer Hearth (version {version:digits})</translation>
+      <translation>it is from a newer Hearth (version {version:digits})</translation>
     </message>
     <message>
       <source>ledger.not_written</source>
@@ -1923,11 +1923,11 @@
     </message>
     <message>
       <source>locked.windows_not_told</source>
-      <translation>Windows does not tell whether the session is locked.</translation>
+      <translation>Windows does not report whether the session is locked.</translation>
     </message>
     <message>
       <source>locked.windows_too_little</source>
-      <translation>Windows tells too little about the session.</translation>
+      <translation>Windows reports too little about the session.</translation>
     </message>
     <message>
       <source>locked.windows_unknown</source>
@@ -2027,7 +2027,7 @@
     </message>
     <message>
       <source>manifest.batch_too_large</source>
-      <translation>a batch at a layer would take {size:size}, and {most:size} are the most. Lower batch, sequence or width.</translation>
+      <translation>a batch at a layer would take {size:size}; at most {most:size} is allowed. Lower batch, sequence or width.</translation>
     </message>
     <message>
       <source>manifest.cut_off</source>
@@ -2043,7 +2043,7 @@
     </message>
     <message>
       <source>manifest.expert_too_large</source>
-      <translation>an expert would take {size:size}, and {most:size} are the most. Lower width or hidden.</translation>
+      <translation>an expert would take {size:size}; at most {most:size} is allowed. Lower width or hidden.</translation>
     </message>
     <message>
       <source>manifest.experts_missing</source>
@@ -2051,7 +2051,7 @@
     </message>
     <message>
       <source>manifest.fails</source>
-      <translation>The look for changes of this run failed {times:count} times in a row: {error}.</translation>
+      <translation>Looking for changes of this run failed {times:count} times in a row: {error}.</translation>
     </message>
     <message>
       <source>manifest.field_elsewhere</source>
@@ -2079,11 +2079,11 @@
     </message>
     <message>
       <source>manifest.grid_too_large</source>
-      <translation>its grid has {cells} cells a layer, and {most} are the most. Make the grid smaller.</translation>
+      <translation>its grid has {cells} cells a layer; at most {most} are allowed. Make the grid smaller.</translation>
     </message>
     <message>
       <source>manifest.in_flight_too_large</source>
-      <translation>the batches in flight would take {size:size} in all layers, and {most:size} are the most. Lower in_flight, batch, sequence or width.</translation>
+      <translation>the batches in flight would take {size:size} in all layers; at most {most:size} is allowed. Lower in_flight, batch, sequence or width.</translation>
     </message>
     <message>
       <source>manifest.invalid</source>
@@ -2095,7 +2095,7 @@
     </message>
     <message>
       <source>manifest.layers_too_many</source>
-      <translation>it has {experts} experts in all layers, and {most} are the most. Make the grid smaller, or have fewer layers.</translation>
+      <translation>it has {experts} experts in all layers; at most {most} are allowed. Make the grid smaller, or have fewer layers.</translation>
     </message>
     <message>
       <source>manifest.no_attention</source>
@@ -2123,7 +2123,7 @@
     </message>
     <message>
       <source>manifest.no_pictures</source>
-      <translation>it says what its pictures are, but its data are none. Leave [pictures] out.</translation>
+      <translation>it describes pictures, but its data are none. Leave [pictures] out.</translation>
     </message>
     <message>
       <source>manifest.no_run</source>
@@ -2183,7 +2183,7 @@
     </message>
     <message>
       <source>manifest.pictures_missing</source>
-      <translation>its data are pictures, and it does not say what they are: [pictures] needs width, height, channels and classes.</translation>
+      <translation>its data are pictures, but it does not say which: [pictures] needs width, height, channels and classes.</translation>
     </message>
     <message>
       <source>manifest.syntax</source>
@@ -2219,7 +2219,7 @@
     </message>
     <message>
       <source>manifest.trunk_too_large</source>
-      <translation>the trunk would take {size:size}, and {most:size} are the most. Lower width, the grid or layers.</translation>
+      <translation>the trunk would take {size:size}; at most {most:size} is allowed. Lower width, the grid or layers.</translation>
     </message>
     <message>
       <source>manifest.trunk_unknown</source>
@@ -2275,7 +2275,7 @@
     </message>
     <message>
       <source>memory.over_cap</source>
-      <translation>Compute took {taken:size} of memory, and Hearth may use {cap:size} in all. It was ended, nothing is lost, and it comes back smaller. Settings allow more.</translation>
+      <translation>Compute took {taken:size} of memory, and Hearth may use {cap:size} in all. It was ended, nothing is lost, and it comes back with fewer experts. Settings allow more.</translation>
     </message>
     <message>
       <source>memory.reason</source>
@@ -2323,7 +2323,7 @@
     </message>
     <message>
       <source>metered.windows_not_told</source>
-      <translation>Windows does not tell what the network costs.</translation>
+      <translation>Windows does not report what the network costs.</translation>
     </message>
     <message>
       <source>metered.windows_unknown</source>
@@ -2367,7 +2367,7 @@
     </message>
     <message>
       <source>network.fails</source>
-      <translation>This PC's place in the network could not be looked after {times:count} times in a row ({error}). It is tried again, ever more rarely; please report it.</translation>
+      <translation>This PC's connection to the network could not be maintained {times:count} times in a row ({error}). Hearth tries again, ever more rarely; please report it.</translation>
     </message>
     <message>
       <source>network.no_address</source>
@@ -2475,7 +2475,7 @@
     </message>
     <message>
       <source>power.kernel_none</source>
-      <translation>The kernel tells nothing of power supplies.</translation>
+      <translation>The kernel reports no power supplies.</translation>
     </message>
     <message>
       <source>power.kernel_unknown</source>
@@ -2487,7 +2487,7 @@
     </message>
     <message>
       <source>power.macos_not_told</source>
-      <translation>macOS does not tell where the electricity comes from.</translation>
+      <translation>macOS does not report where the electricity comes from.</translation>
     </message>
     <message>
       <source>power.macos_unknown</source>
@@ -2499,7 +2499,7 @@
     </message>
     <message>
       <source>power.windows_not_told</source>
-      <translation>Windows does not tell where the electricity comes from.</translation>
+      <translation>Windows does not report where the electricity comes from.</translation>
     </message>
     <message>
       <source>power.windows_unknown</source>
@@ -2507,7 +2507,7 @@
     </message>
     <message>
       <source>programs.gone</source>
-      <translation>A program that is to have this PC to itself ran a moment ago.</translation>
+      <translation>A program that has this PC to itself ran a moment ago.</translation>
     </message>
     <message>
       <source>programs.none_chosen</source>
@@ -2519,7 +2519,7 @@
     </message>
     <message>
       <source>programs.reason</source>
-      <translation>{program} is running, which is to have this PC to itself.</translation>
+      <translation>{program} is running and has this PC to itself.</translation>
     </message>
     <message>
       <source>programs.runs</source>
@@ -2574,7 +2574,7 @@
     </message>
     <message>
       <source>question.no_expert</source>
-      <translation>No expert answered. Try again in a moment. If it goes on: other PCs answer more questions of those that work for the run.</translation>
+      <translation>No expert answered. Try again in a moment. If this persists: other PCs answer more questions for those that work for the run.</translation>
     </message>
     <message>
       <source>question.odd_pixels</source>
@@ -2678,7 +2678,7 @@
     </message>
     <message>
       <source>reducing.fails</source>
-      <translation>Another trainer's round could not be helped {times:count} times in a row ({error}). The trainers average by themselves meanwhile; please report it.</translation>
+      <translation>Helping another trainer's round failed {times:count} times in a row ({error}). The trainers average by themselves meanwhile; please report it.</translation>
     </message>
     <message>
       <source>role.backbone</source>
@@ -2770,7 +2770,7 @@
     </message>
     <message>
       <source>run.changed</source>
-      <translation>The organiser has changed this run: this PC goes by revision {revision} of its manifest now. What has changed: {fields}.</translation>
+      <translation>The organiser has changed this run: this PC now uses revision {revision} of its manifest. What has changed: {fields}.</translation>
     </message>
     <message>
       <source>run.choose_another</source>
@@ -2790,7 +2790,7 @@
     </message>
     <message>
       <source>run.join_another</source>
-      <translation>Choose or join another run to train on; or leave this one. Until then this PC answers questions to its model.</translation>
+      <translation>Choose another run, or join one, to continue training; or leave this one. Until then this PC answers questions to its model.</translation>
     </message>
     <message>
       <source>run.joined_already</source>
@@ -2854,7 +2854,7 @@
     </message>
     <message>
       <source>run.needs_disk</source>
-      <translation>The run {run} needs {needed:size} free on the disk, and there are {has:size}.</translation>
+      <translation>The run {run} needs {needed:size} free on the disk, and {has:size} is free.</translation>
     </message>
     <message>
       <source>run.needs_memory</source>
@@ -2870,7 +2870,7 @@
     </message>
     <message>
       <source>run.not_yet</source>
-      <translation>The run begins on {at} (UTC), as its organiser has planned it.</translation>
+      <translation>The run begins on {at} (UTC), as its organiser has planned.</translation>
     </message>
     <message>
       <source>run.only_one</source>
@@ -2886,7 +2886,7 @@
     </message>
     <message>
       <source>run.over</source>
-      <translation>The run ended on {at} (UTC), as its organiser has planned it.</translation>
+      <translation>The run ended on {at} (UTC), as its organiser has planned.</translation>
     </message>
     <message>
       <source>run.reached</source>
@@ -2902,7 +2902,7 @@
     </message>
     <message>
       <source>run.successor</source>
-      <translation>The organiser has changed this run: from the next start of its compute process on, within an hour, this PC goes by revision {revision} of its manifest. What changes: {fields}.</translation>
+      <translation>The organiser has changed this run. This PC uses revision {revision} of its manifest from the next start of its compute process, within an hour. What changes: {fields}.</translation>
     </message>
     <message>
       <source>run.successor_unusable</source>
@@ -2918,7 +2918,7 @@
     </message>
     <message>
       <source>run.too_many</source>
-      <translation>No more runs can be joined now: {most} are the most, and none while Hearth starts or quits.</translation>
+      <translation>No more runs can be joined now. There can be at most {most}, and none can be added while Hearth starts or quits.</translation>
     </message>
     <message numerus="yes">
       <source>run.training</source>
@@ -3033,11 +3033,11 @@
     </message>
     <message>
       <source>settings.of_newer</source>
-      <translation>The settings file is of a newer Hearth. What this one understands is in use; a change rewrites it.</translation>
+      <translation>The settings file is from a newer Hearth. What this one understands is in use; a change rewrites it.</translation>
     </message>
     <message>
       <source>settings.of_newer_kept</source>
-      <translation>The settings file is of a newer Hearth. What this one understands is in use; the file is also kept as {name}.</translation>
+      <translation>The settings file is from a newer Hearth. What this one understands is in use; the file is also kept as {name}.</translation>
     </message>
     <message>
       <source>settings.unreadable</source>
@@ -3137,7 +3137,7 @@
     </message>
     <message>
       <source>telemetry.fails</source>
-      <translation>What this PC does could not be told to the boards {times:count} times in a row ({error}). Training goes on; please report it.</translation>
+      <translation>What this PC does could not be sent to the boards {times:count} times in a row ({error}). Training continues; please report it.</translation>
     </message>
     <message>
       <source>telemetry.foreign</source>
@@ -3153,15 +3153,15 @@
     </message>
     <message>
       <source>telemetry.mosquitto_files</source>
-      <translation>Mosquitto's files in {folder} cannot be written: {why}. The broker lets in nobody new and still lets in who may not take part any more, or does not start. Hearth tries it again and again.</translation>
+      <translation>Mosquitto's files in {folder} cannot be written: {why}. The broker lets in nobody new and still lets in those who may no longer take part, or does not start. Hearth tries again and again.</translation>
     </message>
     <message>
       <source>telemetry.names_none</source>
-      <translation>The run {run} names no broker, by which a notice could be told: add one to `brokers` in its manifest and sign it again.</translation>
+      <translation>The run {run} names no broker through which a notice could be sent: add one to `brokers` in its manifest and sign it again.</translation>
     </message>
     <message>
       <source>telemetry.no_broker</source>
-      <translation>No broker of this run answers ({brokers}): the organiser's notices and the leaderboard are missing. Training goes on.</translation>
+      <translation>No broker of this run answers ({brokers}): the organiser's notices and the leaderboard are missing. Training continues.</translation>
     </message>
     <message>
       <source>telemetry.no_metrics</source>
@@ -3173,11 +3173,11 @@
     </message>
     <message>
       <source>telemetry.not_organiser</source>
-      <translation>Only the organiser of {run} can tell something to all: it needs the key that signed the manifest.</translation>
+      <translation>Only the organiser of {run} can send a notice to all: that takes the key that signed the manifest.</translation>
     </message>
     <message>
       <source>telling.fails</source>
-      <translation>What changed among the experts that this PC hosts could not be told to other peers {times:count} times in a row ({error}). It trains on; please report it.</translation>
+      <translation>Other peers could not be told {times:count} times in a row what changed among the experts on this PC ({error}). Training continues; please report it.</translation>
     </message>
     <message>
       <source>traffic.blob</source>
@@ -3225,27 +3225,27 @@
     </message>
     <message>
       <source>trunk.ends_again</source>
-      <translation>It is tried again every few seconds; goes on as soon as more than half of the trainers come to the same round.</translation>
+      <translation>Tries again every few seconds; continues as soon as more than half of the trainers come to the same round.</translation>
     </message>
     <message>
       <source>trunk.ends_round</source>
-      <translation>Goes on when they have come, or without those that do not come within half a minute.</translation>
+      <translation>Continues when they have come, or without those that do not come within half a minute.</translation>
     </message>
     <message>
       <source>trunk.ends_server</source>
-      <translation>Goes on as soon as one answers; they are asked again every few seconds.</translation>
+      <translation>Continues as soon as one answers; they are asked again every few seconds.</translation>
     </message>
     <message>
       <source>trunk.ends_trunk</source>
-      <translation>Goes on as soon as they have given it; if none can, with what is here.</translation>
+      <translation>Continues as soon as they have sent it; if none can, with what is here.</translation>
     </message>
     <message>
       <source>trunk.ends_work</source>
-      <translation>Asks again every few seconds; goes on as soon as some is free.</translation>
+      <translation>Asks again every few seconds; continues as soon as some is free.</translation>
     </message>
     <message>
       <source>trunk.fails</source>
-      <translation>What trainers agree on as the trunk could not be looked after {times:count} times in a row ({error}). Training continues with the trunk that is here; please report it.</translation>
+      <translation>The trunk that trainers agree on could not be kept up to date {times:count} times in a row ({error}). Training continues with the trunk that is here; please report it.</translation>
     </message>
     <message>
       <source>trunk.goes_on</source>
@@ -3298,11 +3298,11 @@
     </message>
     <message>
       <source>trunk_server.fails</source>
-      <translation>It could not be settled {times:count} times in a row which PC is the server of parameters ({error}). Training continues as well as it can; please report it.</translation>
+      <translation>It could not be settled {times:count} times in a row which PC is the parameter server ({error}). Training continues as well as it can; please report it.</translation>
     </message>
     <message>
       <source>upkeep.fails</source>
-      <translation>The directory of all peers (DHT) could not be looked after here {times:count} times in a row ({error}). What is known stays in use; please report it.</translation>
+      <translation>The directory of all peers (DHT) could not be maintained here {times:count} times in a row ({error}). What is known stays in use; please report it.</translation>
     </message>
     <message>
       <source>user.always</source>

@@ -21,7 +21,7 @@ from app.widgets.inputs import Choice
 from core.contracts.credit import Credit
 from core.contracts.words import operations
 
-ASKING = mark("Shown as soon as the worker has told its history.")
+ASKING = mark("Appears as soon as the worker has sent its history.")
 NOTHING_HERE = mark("Nothing in this time.")
 ROWS = 4
 """Devices and runs that are listed."""
@@ -63,7 +63,7 @@ class TotalCard(Panel):
         ]
         self._word.setText(tr("{name}, about", name=name) if estimates[0] and any(periods[0]) else name)
         first, plus, second = together(kinds, periods[0]).partition(" + ")
-        more = tr("{week} in 7 days\n{ever} ever", week=written[1], ever=written[2])
+        more = tr("{week} in 7 days\n{ever} in total", week=written[1], ever=written[2])
         self._show(first, f"+ {second} {tr('today')}" if plus else tr("today"), more)
         exact = together(kinds, periods[0], exact=True)
         exact = tr("about {amount}", amount=exact) if estimates[0] else exact
@@ -90,7 +90,7 @@ class CreditCard(TotalCard):
         today, ever = (operations(amount, number) for amount in (credit.given(1)[0], credit.verified))
         value, _, unit = today.partition(" ")
         pending = operations(credit.pending, number)
-        more = tr("{ever} ever\n{pending} pending", ever=ever, pending=pending)
+        more = tr("{ever} in total\n{pending} pending", ever=ever, pending=pending)
         self._show(value, f"{unit} {tr('today')}", more)
         self.setToolTip(tip(tr("Computed for other peers, and confirmed by their signatures and audits.")))
         self.setAccessibleName(f"{tr('Verified credit')}: {tr('{amount} today', amount=today)}")
@@ -106,7 +106,7 @@ class HistoryCard(Card):
         self.kind.setAccessibleName(tr("Figure"))
         for key, kind in KINDS.items():
             self.kind.addItem(tr(kind.title), key)
-        self.group = Segmented({key: tr(word) for key, word in GROUPS.items()}, tr("Made of"))
+        self.group = Segmented({key: tr(word) for key, word in GROUPS.items()}, tr("Breakdown"))
         add(self.head, self.kind, self.group)
         self.words = Label(tr(ASKING), "body", "text2", wrap=True)
         self._legend = hbox(spacing=look.M)

@@ -20,8 +20,8 @@ from app.widgets.buttons import Segmented
 from core.contracts.credit import DAY_S, Credit, Leaderboard, Ranked, Ranking
 from core.contracts.words import operations
 
-TIMES = {"today": mark("Today"), "week": mark("7 days"), "ever": mark("Ever")}
-NOBODY = mark("Nobody's work of this time is verified yet. It is once a trainer has asked part of it again.")
+TIMES = {"today": mark("Today"), "week": mark("7 days"), "ever": mark("All time")}
+NOBODY = mark("No work from this period is verified yet. That happens once a trainer has asked for part of it again.")
 SIDE = 30
 """Of a badge, pixels."""
 Write = Callable[[float], str]

@@ -53,7 +53,7 @@ EVERY_MS = 10_000
 RANKED_S = 60.0
 """The same for the leaderboard."""
 TOLD_MS = 8000
-NOTHING_YET = mark("Nothing yet. Bars appear within a minute after this PC has begun to compute.")
+NOTHING_YET = mark("Nothing yet. Bars appear within a minute after this PC starts to compute.")
 PICTURES = mark("Pictures (*.png)")
 FOUR_ABREAST = 700
 """Pages narrower than this have the cards of totals in two rows."""

@@ -121,7 +121,7 @@ KINDS: dict[str, Kind] = {
     ),
     "kwh": Kind(mark("Energy"), (("kwh", "", ""),), _energy, ENERGY),
     "yields": Kind(
-        mark("Times given back to you"), (("yields", "", ""),), _count(mark("%Ln time(s)")), PLAIN, work=False
+        mark("Times your PC was given back"), (("yields", "", ""),), _count(mark("%Ln time(s)")), PLAIN, work=False
     ),
 }
 WHY = {

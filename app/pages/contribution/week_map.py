@@ -76,7 +76,7 @@ class WeekMap(Picking):
         write = KINDS["seconds"].write
         name = locale().toString(self._dates[most], "dddd")
         whole, amount = write(sum(sums)), write(sums[most])
-        return tr("{all} in the last seven days; the most was {day}, {amount}.", all=whole, day=name, amount=amount)
+        return tr("{all} in the last seven days; the most was on {day}, {amount}.", all=whole, day=name, amount=amount)
 
     # drawing
 

@@ -64,7 +64,7 @@ class HostedCard(Card):
         self.table = Table(self.model, tr("Experts hosted on this PC"))
         self.table.setMinimumWidth(self.table.set_widths((64, 66, 72, 60, 56)))
         self.table.setMinimumHeight(theme().px(170))
-        self.empty = Label(tr("Shown as soon as the worker answers."), "body", "text2", wrap=True)
+        self.empty = Label(tr("Appears as soon as the worker answers."), "body", "text2", wrap=True)
         add(self.body, self.empty, (self.table, 1))
         self.body.addStretch(0)
         self.table.hide()
@@ -98,7 +98,7 @@ class HistoryCard(Card):
             lambda value: tr("{rate} calls per second", rate=rate(value)),
             short,
             None,
-            tr("Noted from now on, while this window is open."),
+            tr("Recorded from now on, while this window is open."),
             self._clock,
         )
         row = hbox(spacing=look.XL)

@@ -23,7 +23,7 @@ SIDES = (5, 7, 10, 13, 17, 22, 30, 44)
 """Sides of a cell that one can choose, pixels."""
 LAYERS = 32
 """Layers that are shown; the others are told in a sentence."""
-UNKNOWN = mark("Shown as soon as the worker answers.")
+UNKNOWN = mark("Appears as soon as the worker answers.")
 NO_EXPERTS = mark("No expert is hosted yet. They appear as soon as a PC of this run computes.")
 WHOLE_MODEL = mark("The model of this run has no experts: every PC that trains holds all of it.")
 CHOICES = {"version": mark("Updates"), "load": mark("Load"), "calls": mark("Calls")}

@@ -78,7 +78,7 @@ def words_about(uid: str, cell: CellStatus | None) -> str:
         parts.append(tr("hosted by %Ln other peer(s)", cell.hosts))
     if not parts:
         parts.append(tr("hosted by another peer"))
-    parts.append(tr("version not told yet") if cell.version is None else tr("%Ln update(s)", cell.version))
+    parts.append(tr("version not known yet") if cell.version is None else tr("%Ln update(s)", cell.version))
     if cell.load is not None:
         parts.append(tr("{share} load", share=percent(min(1.0, cell.load))))
     if cell.calls:

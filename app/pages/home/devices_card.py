@@ -21,7 +21,7 @@ from core.contracts.errors import HearthError
 from core.contracts.kinds import TASKS
 from core.contracts.status import DeviceStatus, Status
 
-UNKNOWN = mark("Shown as soon as the worker answers.")
+UNKNOWN = mark("Appears as soon as the worker answers.")
 MIB = 1 << 20
 BAR_WIDTH = 48
 TRADE_MARKS = re.compile(r"\((R|TM|C)\)")

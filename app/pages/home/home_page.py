@@ -24,7 +24,7 @@ from app.worker.client import WorkerClient
 from core.contracts.status import CurvePoint, Status
 
 NO_CURVE = mark("Not measured yet. The first point follows soon after training starts.")
-UNKNOWN = mark("Shown as soon as the worker answers.")
+UNKNOWN = mark("Appears as soon as the worker answers.")
 """In the place of figures that have never been told."""
 FEW_POINTS, CALM_S = 8, 4.0
 """A longer curve is drawn anew only every so many seconds: one more point is hardly seen, but costs as much."""

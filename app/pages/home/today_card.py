@@ -19,7 +19,7 @@ from core.contracts.ledger import Amounts, Period, Series, Totals
 
 EVERY_MS = 10_000
 """Between two looks at the ledger, while the card is seen."""
-ASKING = mark("Shown as soon as the worker has told its history.")
+ASKING = mark("Appears as soon as the worker has sent its history.")
 NOTHING_YET = mark("Nothing shared in these 7 days. The first bar appears within a minute of computing.")
 LENT = KINDS["seconds"]
 TRAFFIC = "network."
@@ -69,7 +69,7 @@ class TodayCard(StaleCard):
 
     def _failed(self, error: HearthError) -> None:
         if self._client.is_connected:
-            again = tr("It is asked again in {seconds} s.", seconds=EVERY_MS // 1000)
+            again = tr("Asks again in {seconds} s.", seconds=EVERY_MS // 1000)
             self._words.setText(f"{told(error.notice)} {again}")
 
     def _take_totals(self, totals: Totals) -> None:

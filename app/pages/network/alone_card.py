@@ -60,7 +60,7 @@ class AloneCard(Card):
         self.settings.hide()
         port = network.address.rpartition(":")[2]
         self._firewall.setText(
-            tr("For others to reach this PC, its firewall has to let UDP port {port} in.", port=port)
+            tr("For others to reach this PC, its firewall has to let UDP port {port} through.", port=port)
             if port.isdigit()
             else ""
         )
@@ -90,7 +90,7 @@ class AloneCard(Card):
     def _met(self, met: Met) -> None:
         self.add_button.setEnabled(True)
         self.line.clear()
-        self._say(tr("Connected. Both now look for what they can do for each other."))
+        self._say(tr("Connected. The two PCs now find out what they can do for each other."))
 
     def _failed(self, error: HearthError) -> None:
         self.add_button.setEnabled(self._client.is_connected)

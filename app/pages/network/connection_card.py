@@ -61,7 +61,7 @@ class ConnectionTestCard(Card):
     def _found(self, findings: list[Finding]) -> None:
         self.check.setEnabled(True)
         wrong = sum(finding.good is False for finding in findings)
-        said = tr("All is as it should be.")
+        said = tr("Everything is as it should be.")
         if wrong:
             said = tr("%Ln of {all} need(s) attention.", wrong, all=number(len(findings)))
         self.said.setText(f"{said} {tr('Checked at {time}.', time=clock(datetime.now()))}")

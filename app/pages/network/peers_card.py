@@ -13,7 +13,7 @@ from app.widgets.table import Column, Table, TableModel
 from core.contracts.network_status import PeerStatus
 from core.contracts.peer_names import called
 
-ASKING = mark("Shown as soon as the worker has told its peers.")
+ASKING = mark("Appears as soon as the worker has sent its peers.")
 NO_PEERS = mark("No peer is connected yet.")
 NO_FIT = mark("No peer fits this filter.")
 REACHES = {

@@ -36,7 +36,7 @@ MEANINGS = {
     "punchable": Meaning(
         "check",
         "ok",
-        mark("Yes, by appointment"),
+        mark("Yes, by arrangement"),
         mark("Your router hides this PC, but peers that a third one introduces get through."),
         mark("Nothing to do."),
     ),
@@ -44,7 +44,7 @@ MEANINGS = {
         "info",
         "warn",
         mark("Through a relay"),
-        mark("Your router keeps others out, so another peer passes the sealed traffic on. That is slower."),
+        mark("Your router keeps others out, so another peer passes the encrypted traffic on. That is slower."),
         mark("Forward a UDP port to this PC in your router, and start Hearth with that port, to be called directly."),
     ),
     "dial-out only": Meaning(
@@ -62,7 +62,7 @@ MEANINGS = {
         mark("It is measured as soon as a backbone peer is connected."),
     ),
 }
-WAITING = Meaning("question", "text2", mark("Not known yet"), mark("Shown as soon as the worker answers."), "")
+WAITING = Meaning("question", "text2", mark("Not known yet"), mark("Appears as soon as the worker answers."), "")
 
 
 class _Copied(QWidget):

@@ -14,11 +14,11 @@ from core.contracts.peer_names import SHOWN, two_words
 from core.contracts.trunk_status import GiverStatus, TrunkStatus
 
 WAYS = {"diloco": "DiLoCo", "dedloc": "DeDLOC", "vc_asgd": "VC-ASGD"}
-ALONE = mark("This run's trainers agree on one trunk by {way}. Hearth works alone on this PC: it agrees with nobody.")
+ALONE = mark("This run's trainers agree on one trunk by {way}. Hearth works alone on this PC and takes no part.")
 NOT_YET = mark("This run's trainers agree on one trunk by {way}. They have not done so since Hearth's start.")
 HELPS = mark("This PC helps %Ln trainer(s) to agree on one trunk by {way}.")
 AGREE = mark("%Ln trainer(s) agree(s) on one trunk by {way}, last {ago} ago.")
-BEGUN = mark("The trunk that all go on from has been here for {ago}. Next, trainers agree on it by {way}.")
+BEGUN = mark("The trunk that all continue from has been here for {ago}. Next, trainers agree on it by {way}.")
 
 
 def agreement(status: TrunkStatus) -> str:

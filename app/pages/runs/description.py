@@ -54,7 +54,7 @@ def signs(run: RunDetails) -> str:
 def learns(run: RunDetails) -> str:
     """What is trained, and how large it is."""
     takes = run.manifest.task.takes
-    what = tr("To continue text") if takes == "text" else tr("To tell what a picture shows")
+    what = tr("To continue text") if takes == "text" else tr("To say what a picture shows")
     if not run.experts:
         return tr("{what}: a model of %Ln number(s), whole on each PC.", run.numbers, what=what)
     size = tr("a model of %Ln number(s)", run.numbers)

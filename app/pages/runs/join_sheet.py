@@ -35,8 +35,8 @@ WHICH = mark(
     "Paste the link that somebody gave you, or open the file of a manifest. You see what the run is before you join it."
 )
 UNSIGNED = mark(
-    "Nobody has signed this run: it cannot be told who made it, or whether somebody has changed it on the way. Join it "
-    "only if you trust whoever gave it to you."
+    "Nobody has signed this run: nobody can say who made it, or whether it was changed on the way. Join it only "
+    "if you trust whoever gave it to you."
 )
 NAMESAKE = mark(
     "Careful: this is not the run “{title}” that this PC has joined ({run}). It only has the same title, and the "
@@ -189,7 +189,7 @@ class JoinSheet(Sheet):
         """Ask which run to add, or look at this one; not in the place of one that the user is deciding on: whoever
         sends links could time one for the click."""
         if self.consent.isVisible():
-            self.notice.set_text(tr("Another link has come. Open it again when you have decided on this run."))
+            self.notice.set_text(tr("Another link has arrived. Open it again when you have decided on this run."))
             return
         self.open(self.heading)
         if source:
@@ -262,10 +262,10 @@ class JoinSheet(Sheet):
         if not self._source or self._number is not None or self.waiting.isHidden():
             return
         if not self._client.is_connected:
-            self.waits_for.setText(tr("Waiting for the worker, which looks at the run."))
+            self.waits_for.setText(tr("Waiting for the worker to look at the run."))
         else:
-            asking = tr("Asking the peers of the link what this run is. Nothing is joined by that.")
-            reading = tr("Reading what this run is. Nothing is joined by that.")
+            asking = tr("Asking the peers in the link what this run is. That does not join it.")
+            reading = tr("Reading what this run is. That does not join it.")
             self.waits_for.setText(asking if is_link(self._source) else reading)
             self._number = self._client.run_details(self._source, partial(self._show, self._source), self._fail)
         self._tick()

@@ -23,7 +23,7 @@ from core.contracts.status import RunStatus, State, Status
 from core.contracts.telemetry import RunNotice
 
 MOST_WEIGHT = 1000
-UNKNOWN = mark("Shown as soon as the worker has told it.")
+UNKNOWN = mark("Appears as soon as the worker has sent it.")
 ONLY_ONE = mark("This is the only run of this PC. Add another one first, then leave this one.")
 
 
@@ -86,7 +86,7 @@ class RunCard(StaleCard):
         self._glyph, self.word = StateGlyph(24), Label("", "strong")
         self.reason, self.until = Label("", "body", wrap=True), Label("", "body", "text2", wrap=True)
         self.news, self.says = Notice("peer", "info"), Notice("peer", "person")
-        self._today, self._ever = Figure(tr("Computed today")), Figure(tr("Computed ever"))
+        self._today, self._ever = Figure(tr("Computed today")), Figure(tr("Computed in total"))
         self._trained, self._calls = Figure(tr("Trained on")), Figure(tr("Answered for others"))
         self._figures = (self._today, self._ever, self._trained, self._calls)
         self.values = [figure.value for figure in self._figures]

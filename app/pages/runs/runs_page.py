@@ -17,7 +17,7 @@ from core.contracts.telemetry import Told
 
 EVERY_MS = 10_000
 """Between two looks at the ledger and the manifests, while the page is seen."""
-ASKING = mark("Shown as soon as the worker has told its runs.")
+ASKING = mark("Appears as soon as the worker has sent its runs.")
 DROP = mark("A link or the file of a manifest can also be dropped onto this window.")
 
 

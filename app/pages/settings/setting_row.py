@@ -28,12 +28,12 @@ LEAST_WORDS = 210
 """Pixels of label and explanation beside a control; with less room they stand over it."""
 LOGIN = mark("Start Hearth when I log in")
 LOGIN_HELP = mark(
-    "It starts in the tray, without opening its window. Your system keeps this; it can be changed there too."
+    "It starts in the tray, without opening its window. Your system stores this; you can change it there too."
 )
 LINKS = mark("Open links to runs with Hearth")
 LINKS_HELP = mark(
-    "A click on a link that begins with hearth:// shows what that run is, and asks whether to join it. Your system "
-    "keeps this."
+    "A click on a link that begins with hearth:// shows what that run is, and asks whether to join it. Your "
+    "system stores this."
 )
 PENDING = {
     "worker": (

@@ -148,7 +148,7 @@ class Side(QWidget):
         """Name what can be taken back; "": nothing."""
         self.undo.setEnabled(bool(what))
         self.undo.setAccessibleName(tr("Undo: {what}", what=what) if what else tr("Undo"))
-        self.undo.setToolTip(tr("Takes back: {what}", what=what) if what else "")
+        self.undo.setToolTip(tr("Undoes: {what}", what=what) if what else "")
         self.undoes.setText(what)
 
     def fold(self, folded: bool) -> None:
