@@ -96,7 +96,7 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     same = "the same as one JSON document"
     add("status", "report.status", "Show what the worker does and why.", "all figures as one JSON document")
     add("why", "why.show", "Show why this PC is or is not computing: every rule with its live value.", same)
-    add("devices", "devices.show", "Show the processor and graphics processors: on or off, use, heat, power.", same)
+    add("devices", "devices.show", "Show the CPU and the GPUs: on or off, use, heat, power.", same)
     add(
         "stats",
         "stats.show",
@@ -112,7 +112,7 @@ def _add_worker(add: Callable[..., argparse.ArgumentParser]) -> None:
     how = pause.add_mutually_exclusive_group()
     pausing = functools.partial(_duration, longest=PAUSE_S)
     how.add_argument("--for", dest="seconds", type=pausing, metavar="TIME", help="such as 30s, 15m, 1h or 2d")
-    how.add_argument("--gpu", action="store_true", help="only the graphics processors, until you resume")
+    how.add_argument("--gpu", action="store_true", help="only the GPUs, until you resume")
     start = add(
         "start",
         "control.start",
@@ -147,7 +147,7 @@ def _add_backbone(add: Callable[..., argparse.ArgumentParser]) -> None:
     backbone.add_argument("--certificate", type=Path, metavar="FILE", help="of the broker, for mqtts; PEM")
     backbone.add_argument("--key", type=Path, metavar="FILE", help="of the certificate; PEM")
     backbone.add_argument("--metrics", metavar="ADDR", help="figures for Prometheus, such as 127.0.0.1:9402")
-    backbone.add_argument("--board", type=Path, metavar="FOLDER", help="a page of what peers gave: index.html")
+    backbone.add_argument("--board", type=Path, metavar="FOLDER", help="a page of what peers computed: index.html")
 
 
 def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
@@ -207,10 +207,10 @@ def _add_new(new: argparse.ArgumentParser) -> None:
 
 
 def _add_access(add: Callable[..., argparse.ArgumentParser]) -> None:
-    about = 'Let peers take part in a run of yours whose manifest says `access = "tokens"`, or no more.'
+    about = 'Let peers take part in a run of yours whose manifest says `access = "tokens"`, or shut them out again.'
     access = add("access", "access.access", about, "the list as one JSON document")
     access.description = (
-        f"{about} `grant` prints a link with a token that is of use to that peer alone; before, whoever wants to "
+        f"{about} `grant` prints a link with a token that is of use to that peer alone. Before, whoever wants to "
         "join sends you what `hearth address` prints there. Granted again, the new link renews the token."
     )
     access.add_argument("what", choices=["grant", "revoke", "list"])
@@ -235,7 +235,7 @@ def _add_credit(add: Callable[..., argparse.ArgumentParser]) -> None:
     verify = parts.add_parser("verify", help="check a certificate, or the sums of a board: its totals.json")
     verify.set_defaults(command="verify.verify")
     verify.add_argument("file", type=Path, metavar="FILE")
-    leaderboard = parts.add_parser("leaderboard", help="show who gave most, as the boards of this PC's runs tell")
+    leaderboard = parts.add_parser("leaderboard", help="show who computed most, as the boards of this PC's runs say")
     leaderboard.set_defaults(command="credit.leaderboard")
     leaderboard.add_argument("--json", action="store_true", help="the same as one JSON document")
     for part in (certificate, verify, leaderboard):

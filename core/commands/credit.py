@@ -47,7 +47,7 @@ def credit(options: argparse.Namespace) -> None:
         common.print_json(answer)
     elif answer.exchanged:
         tables.show(_table(answer))
-        print(f"Given: {operations(answer.verified)} verified, {operations(answer.pending)} pending, ever.")
+        print(f"Given: {operations(answer.verified)} verified, {operations(answer.pending)} pending, in total.")
     else:
         print("Nothing yet. Figures appear when other peers train with the experts of this PC, or it with theirs.")
 
@@ -87,7 +87,7 @@ def leaderboard(options: argparse.Namespace) -> None:
 
 
 def _show(ranked: Leaderboard) -> None:
-    for name, ranking in ("Today (UTC)", ranked.today), ("7 days", ranked.week), ("Ever", ranked.ever):
+    for name, ranking in ("Today (UTC)", ranked.today), ("7 days", ranked.week), ("All time", ranked.ever):
         if ranking.best or ranking.others:
             tables.show(_ranked(name, ranking))
 

@@ -46,7 +46,7 @@ OF_PICTURES = {
 TRUNKS = {
     Local: "One trainer: nothing is to be agreed on.",
     Diloco: "Trainers agree on the dense part now and then: for home lines.",
-    VcAsgd: "One PC deals out parts of the data and mixes in what comes back; another one goes on when it goes.",
+    VcAsgd: "One PC deals out parts of the data and mixes in what comes back; another one takes over when it goes.",
 }
 
 

@@ -127,8 +127,8 @@ def _takes(run: RunDetails) -> str:
     line = proposal.UPLOAD_BYTES_PER_S * 8 / 1e6
     return (
         f"about {size(costs.memory_bytes)} of memory, {disk} of the disk with all data, and in an hour of training up "
-        f"to {moved} sent and {moved} received (estimated, for one of {pcs} PCs with {proposal.FLOPS_PER_S / 1e9:.0f} "
-        f"GFLOP/s and lines of {line:.0f} Mbit/s; your settings set limits)"
+        f"to {moved} sent and {moved} received. (Estimated, for one of {pcs} PCs with "
+        f"{proposal.FLOPS_PER_S / 1e9:.0f} GFLOP/s and lines of {line:.0f} Mbit/s; your settings set limits.)"
     )
 
 

@@ -184,11 +184,11 @@ def _show(manifest: Manifest, proposed: Proposal, cut: Cut, volunteers: int) -> 
     if volunteers == 1:
         print(f"It needs about {size(costs.memory_bytes)} of memory, and for a pass over the data {days} at {speed}.")
     else:
-        slower = "the line" if costs.by_line else "the processor"
+        slower = "the line" if costs.by_line else "the CPU"
         print(
             f"Each of {volunteers:,} PCs needs about {size(costs.memory_bytes)} of memory. In a pass over the data, "
-            f"which all of them make together, each sends {traffic(costs.sent_bytes)} and receives as much; it takes "
-            f"{days} with processors of {speed} and lines of {proposal.UPLOAD_BYTES_PER_S * 8 / 1e6:.0f} Mbit/s, "
+            f"which all of them make together, each sends {traffic(costs.sent_bytes)} and receives as much. It takes "
+            f"{days} with CPUs of {speed} and lines of {proposal.UPLOAD_BYTES_PER_S * 8 / 1e6:.0f} Mbit/s, "
             f"limited by {slower}. (Estimated.)"
         )
 

@@ -75,7 +75,7 @@ def _join(client: ControlClient, out: Path, signed: Manifest) -> None:
     before = client.call("run_details", RunParams(signed.run_id), RunDetails, FETCH_S).manifest if here else None
     if before is None or before.revision < signed.revision:
         client.call("join_run", JoinRunParams(str(out.absolute())), RunStatus, FETCH_S)
-        print(f"This PC goes by revision {signed.revision} now." if here else "This PC trains it from now on.")
+        print(f"This PC now uses revision {signed.revision}." if here else "This PC trains it from now on.")
     else:
         print("This PC trains it.")
     for one in runs:

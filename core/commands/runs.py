@@ -83,7 +83,7 @@ def _join(options: argparse.Namespace) -> None:
             goes_by = found.manifest.revision if found.joined else None
         joined = client.call("join_run", JoinRunParams(name, options.weight or 1), RunStatus, FETCH_S)
     if goes_by is not None:
-        print(f"{joined.id} ({joined.title}) goes by revision {goes_by} of its manifest now.")
+        print(f"{joined.id} ({joined.title}) now uses revision {goes_by} of its manifest.")
     else:
         print(f"Joined {joined.id} ({joined.title}) with weight {joined.weight}.")
     if is_link(name):

@@ -62,7 +62,7 @@ def table(answer: Totals) -> RenderableType:
         for row in _rows(amounts):
             shown.add_row(*row)
     told = ", ".join(
-        f"{for_others(period.amounts)} {when}" for period, when in ((answer.today, "today"), (answer.all, "ever"))
+        f"{for_others(period.amounts)} {when}" for period, when in ((answer.today, "today"), (answer.all, "in total"))
     )
     return Group(f"For others: {told}.", "", shown)
 
@@ -77,7 +77,7 @@ def _device(device: str) -> str:
     kind = device.removeprefix("network.")
     if kind != device:
         return f"Network: {english(traffic_kind(kind))}"
-    return {"": "This PC", "cpu": "Processor"}.get(device, f"Graphics processor {device}")
+    return {"": "This PC", "cpu": "CPU"}.get(device, f"GPU {device}")
 
 
 def _rows(amounts: list[Amounts]) -> list[list[str]]:

@@ -167,7 +167,7 @@ def _done(totals: Totals) -> Table:
     shown.add_column("Done", no_wrap=True)
     for name in ("today", "ever"):
         shown.add_column(name, no_wrap=True, overflow="ellipsis", ratio=1)
-    for name, words in (("for others", _for_others), ("for itself", _for_itself), ("in all", _in_all)):
+    for name, words in (("for others", _for_others), ("for itself", _for_itself), ("in total", _in_total)):
         shown.add_row(name, *(words(period.amounts) for period in (totals.today, totals.all)))
     return shown
 
@@ -184,7 +184,7 @@ def _for_itself(amounts: Amounts) -> str:
     return ", ".join(done + [f"{traffic(amounts.tokens)} of text"] * bool(amounts.tokens))
 
 
-def _in_all(amounts: Amounts) -> str:
+def _in_total(amounts: Amounts) -> str:
     return f"{duration(amounts.seconds)} of computing, {electricity(amounts.kwh)}"
 
 

@@ -50,7 +50,7 @@ def _end(report: RunReport) -> str:
     if report.reached:
         return "reached: the model is as good as its organiser wants"
     if report.planned_samples is None:
-        return "none planned; training goes on as long as somebody trains"
+        return "none planned; training continues as long as somebody trains"
     if report.samples >= report.planned_samples:
         return "reached: all that was planned is trained"
     if report.ends is None:

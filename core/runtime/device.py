@@ -30,7 +30,7 @@ class Device:
 
     id = "cpu"
     """As the settings and `DeviceStatus` name it."""
-    label = "the processor"
+    label = "the CPU"
     _is_full = False
 
     def put(self, tensor: Tensor) -> Tensor:
@@ -55,9 +55,7 @@ class Device:
         self.free()
         if not self._is_full:
             self._is_full = True
-            log.warning(
-                "The memory of %s that Hearth may use is full: the processor does part of the work.", self.label
-            )
+            log.warning("The memory of %s that Hearth may use is full: the CPU does part of the work.", self.label)
 
     @property
     def used_bytes(self) -> int:

@@ -76,7 +76,7 @@ def test_each_page_has_its_title_and_a_name_for_all_that_one_can_use(reader: Rea
 def test_what_an_assistive_program_sets_is_done(qtbot: QtBot) -> None:
     """It calls `QAbstractButton::toggle`, of which Qt tells no click."""
     switch, told = Switch("Share GPU 1"), list[bool]()
-    choice, chosen = Segmented({"all": "All", "run": "Runs"}, "Made of"), list[str]()
+    choice, chosen = Segmented({"all": "All", "run": "Runs"}, "Breakdown"), list[str]()
     for widget in (switch, choice):
         qtbot.addWidget(widget)
     switch.clicked.connect(lambda on: told.append(on))

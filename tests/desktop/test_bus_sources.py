@@ -131,7 +131,7 @@ def test_logind_tells_since_when_the_session_is_idle(start: Start, opened: Opene
 
 def test_a_desktop_that_never_tells_logind_is_unknown(start: Start, opened: Opened) -> None:
     logind_service(start, kind="x11")
-    with pytest.raises(SourceError, match="does not tell logind"):
+    with pytest.raises(SourceError, match="does not report to logind"):
         opened(logind.LogindIdle)[0].read()
 
 
@@ -204,8 +204,8 @@ def test_networkmanager_tells_what_bytes_cost(start: Start, opened: Opened, said
 
 
 def no_window(notice: Callable[[], None]) -> front.Part:
-    """A desktop that does not tell which window is in front."""
-    raise SourceError("This desktop does not tell.")
+    """A desktop that does not report which window is in front."""
+    raise SourceError("This desktop does not report.")
 
 
 def desktop(notice: Callable[[], None]) -> Source[Front]:
@@ -215,7 +215,7 @@ def desktop(notice: Callable[[], None]) -> Source[Front]:
 
 def test_a_game_is_known_on_a_desktop_that_hides_its_windows(start: Start, opened: Opened) -> None:
     source, told = opened(desktop)
-    with pytest.raises(SourceError, match="does not tell"):
+    with pytest.raises(SourceError, match="does not report"):
         source.read()
     service = start(front.GAME_MODE)
     service.answer(front.GAME_MODE, "ListGames", "a(io)", [{"struct": [os.getpid(), "/game/1"]}])
@@ -225,7 +225,7 @@ def test_a_game_is_known_on_a_desktop_that_hides_its_windows(start: Start, opene
     found = source.read()
     assert (found.kind, found.program) == ("game", front.program_of(os.getpid()))
     service.property(front.GAME_MODE, "ClientCount", "i", 0)
-    with pytest.raises(SourceError, match="does not tell"):
+    with pytest.raises(SourceError, match="does not report"):
         source.read()
 
 
@@ -236,7 +236,7 @@ def test_a_film_or_presentation_is_known_by_what_it_inhibits(start: Start, opene
     manager.answer(logind.MANAGER, "ListInhibitors", "a(ssssuu)", structs)
     gnome.answer(front.SESSION_MANAGER, "IsInhibited", "b", False)
     source, _ = opened(desktop)
-    with pytest.raises(SourceError, match="does not tell"):
+    with pytest.raises(SourceError, match="does not report"):
         source.read()
     gnome.answer(front.SESSION_MANAGER, "IsInhibited", "b", True)
     assert source.read() == Front("presentation")
@@ -283,7 +283,7 @@ def test_a_service_that_answers_another_type_is_not_believed(
 ) -> None:
     service = mutter_service(start, 2000)
     service.answer(mutter.MONITOR, "GetIdletime", signature, body)
-    with fails_at_once("something else than it should"):
+    with fails_at_once("unexpected"):
         opened(mutter.Mutter)[0].read()
 
 

@@ -101,9 +101,9 @@ def test_it_shows_what_the_ledger_tells(page: tuple[MainWindow, ContributionPage
     totals = read_only(summer).totals(time.time())
     assert contribution.subtitle.text().startswith("Since ")
     ever = KINDS["seconds"].short(totals.all.amounts.seconds)
-    assert f"{ever} ever" in texts(contribution.lent)
+    assert f"{ever} in total" in texts(contribution.lent)
     both = [KINDS["samples"].short(totals.all.amounts.samples), KINDS["tokens"].short(totals.all.amounts.tokens)]
-    assert f"{' + '.join(both)} ever" in texts(contribution.trained), "samples of pictures, and of text"
+    assert f"{' + '.join(both)} in total" in texts(contribution.trained), "samples of pictures, and of text"
     assert "Samples and text trained" in texts(contribution.trained)
     assert "about" in texts(contribution.energy) and "about" not in texts(contribution.lent)
     plot = contribution.history.plot
@@ -128,7 +128,7 @@ def test_credit_has_a_card_once_others_were_helped(
     toy.answers["credit"] = lambda params: Credit(today, given, 9.2e11, 2.6e11, today - 40)
     contribution.look()
     qtbot.waitUntil(contribution.credit.isVisible)
-    assert texts(contribution.credit) == "Verified credit | 460 | GFLOP today | 920 GFLOP ever\n260 GFLOP pending"
+    assert texts(contribution.credit) == "Verified credit | 460 | GFLOP today | 920 GFLOP in total\n260 GFLOP pending"
     window.resize(1040, 720)
     qtbot.waitUntil(lambda: contribution._placed == (3, 5))
     window.resize(1600, 900)
@@ -368,7 +368,7 @@ def test_the_share_card_tells_what_was_done_for_others_apart(
     figures = {meaning: amount for amount, meaning in cards[0].figures}
     assert figures["calls for others"] == KINDS["peer_calls"].short(ever.peer_calls)
     assert KINDS["calls"].short(ever.calls) not in figures.values()
-    assert f"{KINDS['peer_calls'].short(ever.peer_calls)} ever" in texts(contribution.calls)
+    assert f"{KINDS['peer_calls'].short(ever.peer_calls)} in total" in texts(contribution.calls)
 
 
 def credited(days: int) -> Credit:
@@ -395,7 +395,7 @@ def test_the_leaderboard_and_the_badges_tell_what_was_verified(
     assert "11 more peers: 500 TFLOP." in told and "chosen a name in Settings" in told
     contribution.leaderboard.time._buttons["today"].setFocus()
     QTest.keyClick(contribution.leaderboard.time._buttons["today"], Qt.Key.Key_Space)
-    assert "Nobody's work of this time is verified yet" in texts(contribution.leaderboard)
+    assert "No work from this period is verified yet" in texts(contribution.leaderboard)
     qtbot.waitUntil(lambda: contribution.badges.days.accessibleName() == "Days with verified work: 8 of 30")
     assert contribution.badges.flops.accessibleName() == "Verified operations: 24 GFLOP of 1 TFLOP"
     earned = [badge.accessibleName() for badge in contribution.badges.days._shown]

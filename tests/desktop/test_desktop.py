@@ -230,10 +230,10 @@ def test_a_worker_that_cannot_run_needs_attention(start: Start) -> None:
 def test_leaving_is_shown_until_the_worker_has_saved(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
     desktop = start()
     desktop.actions.quit.emit()
-    assert desktop.tray.icon.toolTip() == f"Hearth: Leaving\n{LEAVING}"
+    assert desktop.tray.icon.toolTip() == f"Hearth: Quitting\n{LEAVING}"
     toy.tell("status", make_status())  # the worker's own state does not hide it
     qtbot.waitUntil(lambda: "quit" in toy.methods())
-    assert desktop.tray.icon.toolTip().startswith("Hearth: Leaving")
+    assert desktop.tray.icon.toolTip().startswith("Hearth: Quitting")
     assert not desktop.window.may_close
     toy.tell("bye", wire.Bye("Hearth was asked to quit."))
     toy.hang_up()

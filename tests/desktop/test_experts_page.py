@@ -138,7 +138,7 @@ def test_a_worker_that_is_gone_is_not_said_to_be_asked(qtbot: QtBot, folder: Pat
     qtbot.addWidget(page)
     page.show()
     page.set_connected(False, "Worker stopped, restarting in 4 s")
-    assert page.grid.empty.isVisible() and page.grid.empty.text() == "Shown as soon as the worker answers."
+    assert page.grid.empty.isVisible() and page.grid.empty.text() == "Appears as soon as the worker answers."
 
 
 def test_each_cell_is_told_by_keyboard(qtbot: QtBot, page: ExpertsPage) -> None:
@@ -174,7 +174,7 @@ def test_a_huge_grid_shows_only_its_experts() -> None:
     layer.take(GridStatus(0, 1, (256, 256, 256), False, cells))
     assert layer.count == 3 and [layer.at(n) for n in range(3)] == places
     assert uid_of("text", 0, 65_535, (256, 256, 256)) == "text.0.0.255.255"
-    assert words_about("text.0.0.0.7", cells[0]) == "text.0.0.0.7: hosted by another peer, version not told yet"
+    assert words_about("text.0.0.0.7", cells[0]) == "text.0.0.0.7: hosted by another peer, version not known yet"
 
 
 def test_the_hosted_ones_are_listed_with_their_calls(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:

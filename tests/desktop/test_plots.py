@@ -51,7 +51,7 @@ def test_a_curve_is_read_point_by_point(curve: CurvePlot, announced: list[str]) 
     QTest.keyClick(curve, Qt.Key.Key_Left)
     assert curve.at is None and announced == [], "there is nothing yet"
     curve.set_points(POINTS)
-    assert "Arrow keys tell each value" in curve.accessibleDescription()
+    assert "Arrow keys read out each value" in curve.accessibleDescription()
     curve.clearFocus()
     curve.setFocus(Qt.FocusReason.TabFocusReason)
     assert curve.at == 2 and curve.accessibleDescription() == "Step 192: 90.0%"

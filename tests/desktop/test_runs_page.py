@@ -256,7 +256,7 @@ def test_an_unsigned_twin_of_a_joined_run_is_warned_of(qtbot: QtBot, toy: ToyWor
     assert f"this is not the run “digits” that this PC has joined ({SIGNED.id})" in said
     assert "Nobody has signed this run" in said
     desktop.add_run("text")
-    assert "Another link has come" in sheet.notice.accessibleName() and sheet.heading.text() == "digits"
+    assert "Another link has arrived" in sheet.notice.accessibleName() and sheet.heading.text() == "digits"
     sheet.decline.click()
     desktop.add_run("text")
     qtbot.waitUntil(lambda: sheet.heading.text() == "The Python manual")
@@ -287,7 +287,7 @@ def test_looking_can_be_cancelled_and_a_failure_is_told(qtbot: QtBot, toy: ToyWo
     sheet = desktop.join_sheet
     toy.silent.add("run_details")
     desktop.add_run(LINK)
-    assert sheet.waiting.isVisible() and "Nothing is joined by that" in sheet.waits_for.text()
+    assert sheet.waiting.isVisible() and "That does not join it" in sheet.waits_for.text()
     assert "gives up after 60 s" in sheet.elapsed.text() and desktop.window.focusWidget() is sheet.cancel
     QTest.keyClick(sheet.cancel, Qt.Key.Key_Space)
     qtbot.waitUntil(lambda: bool(asked(toy, "stop")))

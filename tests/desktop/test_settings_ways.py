@@ -186,7 +186,7 @@ def test_what_changes_a_profile_is_taken_back_with_it(qtbot: QtBot, page: Settin
     page.apply({"cpu_celsius": 75})
     qtbot.waitUntil(lambda: page.side.undoes.text() == "CPU no hotter than")
     undo(page)
-    qtbot.waitUntil(lambda: page.side.undoes.text() == "How much this PC gives")
+    qtbot.waitUntil(lambda: page.side.undoes.text() == "How much this PC shares")
     assert (toy.settings["profile"], toy.settings["cpu_celsius"]) == ("quiet", 70)
     undo(page)
     qtbot.waitUntil(lambda: (toy.settings["profile"], toy.settings["cpu_celsius"]) == ("balanced", 85))

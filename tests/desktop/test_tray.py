@@ -119,7 +119,7 @@ def test_resume_is_offered_only_while_paused(qtbot: QtBot, tray: Tray, actions: 
 
 
 def test_start_now_is_offered_where_it_would_start_anything(qtbot: QtBot, tray: Tray, actions: Actions) -> None:
-    tray.show_state("yielding", "Other programs use 60% of the processor.", Pausable(start_now=True))
+    tray.show_state("yielding", "Other programs use 60% of the CPU.", Pausable(start_now=True))
     assert shown(tray.menu) == ["Giving your PC back", "Open Hearth", "Start now", "Pause", "Try the model", "Quit"]
     with qtbot.waitSignal(actions.start_now):
         entry(tray.menu, "Start now").trigger()

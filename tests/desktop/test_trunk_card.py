@@ -93,7 +93,7 @@ def test_who_takes_part_and_how_near_the_next_step_is(qtbot: QtBot, toy: ToyWork
         ({"parts": []}, "This PC helps 3 trainers to agree on one trunk by DeDLOC."),
         ({"strategy": "vc_asgd", "parts": [], "givers": [], "me": None}, "Hearth works alone on this PC"),
         ({"parts": [PartStatus(0, 9, "", 9, 1, 0.0, None, 9)]}, "1 trainer agreed on the trunk alone by DeDLOC, "),
-        ({"parts": [PartStatus(0, 9, "", 9, 0, 0.0, None, 9)]}, "The trunk that all go on from has been here for "),
+        ({"parts": [PartStatus(0, 9, "", 9, 0, 0.0, None, 9)]}, "The trunk that all continue from has been here for "),
     ],
 )
 def test_it_says_what_there_is_without_an_agreement(page: NetworkPage, changes: dict[str, Any], said: str) -> None:
@@ -107,7 +107,7 @@ def test_what_a_trainer_waits_for_is_said(page: NetworkPage) -> None:
     page.trunk.show_trunk(make_trunk(waits=waits, ends=ends, progress=None))
     assert page.trunk.waits.text() == (
         "Waits for 2 other trainers in the common step. "
-        "Goes on when they have come, or without those that do not come within half a minute."
+        "Continues when they have come, or without those that do not come within half a minute."
     )
     assert not page.trunk.progress.isVisible()
     why = notice("trunk.too_few", n=3, step=812)

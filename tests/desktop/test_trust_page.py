@@ -77,12 +77,12 @@ def test_it_tells_bytes_by_kind_and_to_whom(
         "Tensors only, no code",
         "Tensors: what experts are given, what they answer, gradients. To: peers that train with you.",
         "novel",
-        "Of a newer version of the worker",
+        "From a newer version of the worker",
     ):
         assert any(text.startswith(words) for text in shown), words
     assert page.traffic.rows["dht"][1].accessibleName() == "Directory of experts, received: 76.0 kB"
     assert page.traffic.rows["file"][0].text() == "700 B", "version 0.1.0 called it blob"
-    assert page.traffic._figures[2].accessibleName() == "Sent ever: 4.2 MB"
+    assert page.traffic._figures[2].accessibleName() == "Sent in total: 4.2 MB"
     assert "Hearth 0.1.7" in shown
     for size in SIZES:
         window.resize(*size)

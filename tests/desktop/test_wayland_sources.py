@@ -76,7 +76,7 @@ def test_two_events_make_an_idle_time(compositor: Compositor, version: int, requ
 
 def test_a_desktop_without_the_protocol_is_unknown(compositor: Compositor) -> None:
     del compositor.offers[IDLE]
-    with pytest.raises(SourceError, match="does not tell idle time"):
+    with pytest.raises(SourceError, match="does not report idle time"):
         WaylandIdle(lambda: None)
 
 
@@ -102,7 +102,7 @@ def test_what_fills_the_screen_is_known_by_its_application(compositor: Composito
 
 def test_a_desktop_that_hides_its_windows_is_unknown(compositor: Compositor) -> None:
     compositor.offers[WINDOWS] = 1
-    with pytest.raises(SourceError, match="does not tell what fills the screen"):
+    with pytest.raises(SourceError, match="does not report what fills the screen"):
         WaylandWindow(lambda: None)
 
 

@@ -92,7 +92,7 @@ def test_what_a_trainer_waits_for_has_a_row_and_decides_nothing(window: MainWind
     assert row.accessibleName() == "Other trainers: stops training" and row.fill == "surface"
     assert row.accessibleDescription() == (
         "Waits for 2 other trainers in the common step. All trainers of this run agree on one trunk. "
-        "Goes on when they have come, or without those that do not come within half a minute."
+        "Continues when they have come, or without those that do not come within half a minute."
     )
     assert window.why._title.text() == "Why am I running?"
     assert misfits(window.why.panel) == []
@@ -130,9 +130,7 @@ def test_it_follows_the_status_and_tells_of_a_lost_worker(window: MainWindow) ->
     assert [row.isVisible() for row in window.why.rows] == [True, True, False, False]
     window.set_connected(False, "Worker stopped, restarting in 4 s")
     assert window.why.notice.isVisible() and window.why.retry.isVisible()
-    assert window.why.notice.accessibleName() == (
-        "Worker stopped, restarting in 4 s. What is below is what it told last."
-    )
+    assert window.why.notice.accessibleName() == ("Worker stopped, restarting in 4 s. Below is what it said last.")
     window.set_connected(True)
     assert not window.why.notice.isVisible()
 

@@ -197,14 +197,14 @@ def test_on_wayland_an_x_program_in_front_is_known_once_xwayland_runs(
         source: Any = sources()["front"][0](lambda: None)
         assert source.read() == Front("fullscreen", "Portal")
         game.close()
-        with pytest.raises(SourceError, match="does not tell"):
+        with pytest.raises(SourceError, match="does not report"):
             wait_until(lambda: source.read().program != "Portal")
         source.close()
 
 
 def test_without_a_window_manager_it_is_unknown(screen: str) -> None:
     source = FrontSource(XWindow, [], lambda: None)
-    with pytest.raises(SourceError, match="window manager does not tell"):
+    with pytest.raises(SourceError, match="window manager does not report"):
         source.read()
     source.close()
 

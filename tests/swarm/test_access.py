@@ -117,7 +117,7 @@ def test_who_was_given_a_token_ahead_goes_on_when_an_open_run_is_closed(tmp_path
         published = hearth(organiser.folder, "run", "publish", str(organise(tmp_path, "tokens", 2)))
         assert published.returncode == 0 and "hearth access grant tiny ADDRESS" in published.stdout, published.stderr
         joins_again = hearth(ann.folder, "run", "join", granted(organiser, key_of(ann), "Ann"), "--yes")
-        assert "goes by revision 2 of its manifest now" in joins_again.stdout, "also where it waits"
+        assert "now uses revision 2 of its manifest" in joins_again.stdout, "also where it waits"
         before = accepted(ann)
         wait_until(lambda: accepted(ann) > before, "more of its part in the common trunk")
         assert ann.ask("run_details", {"run": run_id}, RunDetails).manifest.revision == 2

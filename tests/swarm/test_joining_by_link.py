@@ -69,7 +69,7 @@ def test_one_command_signs_joins_asks_the_peers_that_are_named_and_prints_the_li
         assert hearth(other.folder, "run", "join", link, "--yes").returncode == 0
         path.write_text(f'bootstrap = ["{address}"]\nrevision = 3\n{TINY}')
         said = hearth(running.folder, "run", "publish", str(path))
-        assert said.returncode == 0 and "goes by revision 3" in said.stdout, said.stderr
+        assert said.returncode == 0 and "now uses revision 3" in said.stdout, said.stderr
         assert "gives revision 3 to others" in said.stdout and said.stdout.splitlines()[-1] == link
         [kept] = (keeper / "runs").glob("tiny-*/manifest.json")
         assert manifest.load(str(kept)).revision == 3, "it waited until that is true"
@@ -114,7 +114,7 @@ def is_too_small(running: RunningWorker, path: Path) -> None:
 def follows(organiser: RunningWorker, running: RunningWorker, run_id: str, path: Path) -> None:
     """The volunteer hears of a successor, goes by it once its compute process has ended, and trains on."""
     done = hearth(organiser.folder, "run", "join", str(path), "--yes")
-    assert done.returncode == 0 and "goes by revision 2" in done.stdout, done.stderr
+    assert done.returncode == 0 and "now uses revision 2" in done.stdout, done.stderr
     told = running.until(lambda status: "run.successor" in codes(tuple(status.attention)), "news of the successor")
     [said] = [one for one in told.attention if one.code == "run.successor"]
     assert said.args == {"revision": 2, "fields": ["description"]}

@@ -147,7 +147,7 @@ def test_what_was_sent_is_counted_as_the_app_and_providers_do(
     assert cli.main(["stats", "--data-dir", str(tmp_path)]) == 0
     told = capsys.readouterr().out
     assert "5 MB" in told
-    for heading in ("Graphics processor GPU-1", "Processor", "Network: Expert calls", "Network: smoke"):
+    for heading in ("GPU GPU-1", "CPU", "Network: Expert calls", "Network: smoke"):
         assert heading in [line.strip() for line in told.splitlines()]
 
 
@@ -159,7 +159,7 @@ def test_what_was_done_for_others_is_told_apart(tmp_path: Path, capsys: pytest.C
     assert cli.main(["stats", "--data-dir", str(tmp_path)]) == 0
     head, *told = capsys.readouterr().out.splitlines()
     done = "14,758 expert calls and 3.1 MB combined"
-    assert head == f"For others: {done} today, {done} ever."
+    assert head == f"For others: {done} today, {done} in total."
     rows = [line.split("  ") for line in told]
     assert {row[1]: row[-1].strip() for row in rows if row[0] == "" and len(row) > 2}[
         "Expert calls for itself"

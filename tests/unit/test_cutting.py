@@ -127,7 +127,7 @@ def test_a_file_that_changes_meanwhile_and_a_folder_that_is_none_are_told(tmp_pa
         cutting.write(files, found, tmp_path / "nowhere")
     (tmp_path / "out").mkdir()
     write(tmp_path / "in", ["one", "two", "three and more"])
-    with pytest.raises(DataError, match="changed while it was read"):
+    with pytest.raises(DataError, match="changed while it was being read"):
         cutting.write(files, found, tmp_path / "out")
 
 

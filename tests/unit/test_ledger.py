@@ -436,7 +436,7 @@ async def test_a_damaged_file_is_set_aside_and_begun_anew(
     assert kept.name in str(note) and str(note) in caplog.text
     why = note.args["why"]
     assert isinstance(why, Notice) and (why.code == "ledger.newer") == (damage == "newer")
-    assert ("of a newer Hearth" in str(note)) == (damage == "newer")
+    assert ("from a newer Hearth" in str(note)) == (damage == "newer")
     ledger.close()
     assert read(tmp_path).all.amounts.samples == 5
 

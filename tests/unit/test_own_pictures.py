@@ -155,7 +155,7 @@ def test_a_manifest_says_what_its_pictures_are_and_only_then(tmp_path: Path) -> 
     new(_idx(tmp_path / "in"), tmp_path / "data")
     fields = tomllib.loads((tmp_path / "data.toml").read_text())
     for change, said in (
-        ({"pictures": None}, "does not say what they are"),
+        ({"pictures": None}, "does not say which"),
         ({"data": "digits"}, "its data are none"),
         ({"pictures": {**fields["pictures"], "width": 5000}}, "pictures.width"),
         ({"pictures": {**fields["pictures"], "classes": ["one"]}}, "pictures.classes"),

@@ -65,7 +65,7 @@ def test_a_worn_battery_is_at_most_full(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_read_is_unknown(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match="tells nothing"):
+    with pytest.raises(SourceError, match="reports no power supplies"):
         PowerSupplies(tmp_path / "nowhere").read()
     (tmp_path / "BAT0").mkdir()
     with pytest.raises(SourceError, match="cannot be read"):

@@ -21,7 +21,7 @@ def test_data_memory_disk_and_traffic_are_told() -> None:
     run = details_of(TEXT)
     assert "466 kB in 8 parts" in told(run, "Data")
     takes = told(run, "Takes")
-    assert "of memory" in takes and "of the disk" in takes and "received (estimated" in takes
+    assert "of memory" in takes and "of the disk" in takes and "received. (Estimated" in takes
     assert "3.2 MB;" in told(details_of(LISTED), "Data"), "the organiser says it to those who lack the list"
     unsaid = msgspec.structs.replace(LISTED, data_bytes=None)
     assert "of unknown size" in told(details_of(unsaid), "Data")

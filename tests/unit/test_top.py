@@ -80,7 +80,7 @@ def test_it_says_all_that_home_shows() -> None:
     row = {line.split("  ")[0]: line for line in text.split("\n")}
     assert "14,758 calls, 3.1 MB combined" in row["for others"]
     assert "128 k calls, 44,512 samples" in row["for itself"] and "14,758" not in row["for itself"]
-    assert "2 min of computing" in row["in all"]
+    assert "2 min of computing" in row["in total"]
 
 
 @pytest.mark.parametrize("size", [(24, 80), (24, 60), (50, 200)])

@@ -63,7 +63,7 @@ def test_idle_time(ticks: int, now: int, idle_s: float) -> None:
 
 def test_idle_time_that_windows_does_not_tell() -> None:
     table = recorded(SIGNATURES, {"user32.GetLastInputInfo": lambda info: 0})
-    with pytest.raises(SourceError, match="does not tell"):
+    with pytest.raises(SourceError, match="does not report"):
         windows.Idle(table).read()
     with pytest.raises(SourceError, match=r"no function user32\.GetLastInputInfo"):
         windows.Idle(recorded(SIGNATURES, {})).read()
@@ -313,7 +313,7 @@ def test_a_windows_without_a_cost_manager() -> None:
         "ole32.CoCreateInstance": lambda *arguments: -2147221164,  # REGDB_E_CLASSNOTREG
         "ole32.CoUninitialize": lambda: ended.append(1),
     }
-    with pytest.raises(SourceError, match="does not tell what the network costs"):
+    with pytest.raises(SourceError, match="does not report what the network costs"):
         windows.NetworkCost(recorded(SIGNATURES, calls))
     assert ended == [1]
 
