@@ -170,6 +170,8 @@ class Side(QWidget):
         self._top.setDirection(directions.LeftToRight if folded else directions.TopToBottom)
         self._foot.setDirection(directions.LeftToRight if folded else directions.TopToBottom)
         self._place()
+        policy = QSizePolicy.Policy
+        self.setSizePolicy(policy.Preferred, policy.Maximum if folded else policy.Preferred)
         left = look.PAGE_MARGIN
         self._box.setContentsMargins(left, 22 if not folded else look.M, left if folded else 0, look.M)
         widest = max(entry.sizeHint().width() for entry in self.entries.values())
