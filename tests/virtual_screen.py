@@ -46,10 +46,14 @@ def started(command: list[str], **options: object) -> Iterator[subprocess.Popen[
 
 
 @contextlib.contextmanager
-def x_server() -> Iterator[str]:
-    """An Xvfb on a display that was free; yields its name, such as ":99"."""
+def x_server(size: str = SIZE) -> Iterator[str]:
+    """An Xvfb on a display that was free; yields its name, such as ":99".
+
+    Args:
+        size: width, height and bits of a pixel.
+    """
     read, write = os.pipe()
-    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", SIZE, "-nolisten", "tcp", "-noreset"]
+    command = ["Xvfb", "-displayfd", str(write), "-screen", "0", size, "-nolisten", "tcp", "-noreset"]
     with started(command, stdout=subprocess.DEVNULL, pass_fds=(write,)), os.fdopen(read, "rb") as reader:
         os.close(write)
         if not select.select([reader], [], [], DEADLINE_S)[0] or not (number := reader.readline().strip()):
@@ -82,9 +86,13 @@ def wait_for(condition: Callable[[], object], what: str) -> None:
 
 
 @contextlib.contextmanager
-def desktop() -> Iterator[dict[str, str]]:
-    """A screen with openbox and trayer on it; yields the environment for programs that shall appear there."""
-    with x_server() as name:
+def desktop(size: str = SIZE) -> Iterator[dict[str, str]]:
+    """A screen with openbox and trayer on it; yields the environment for programs that shall appear there.
+
+    Args:
+        size: as of `x_server`.
+    """
+    with x_server(size) as name:
         # The user's own message buses and Wayland screen must not be reached from tests.
         hidden = {"WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "QT_QPA_PLATFORM", "XAUTHORITY", "XDG_RUNTIME_DIR"}
         env = {key: value for key, value in os.environ.items() if key not in hidden}

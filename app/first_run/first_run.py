@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut
+from PySide6.QtGui import (
+    QFont,
+    QFontMetrics,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+    QShortcut,
+)
 from PySide6.QtWidgets import QAbstractButton, QApplication, QScrollArea, QStackedWidget, QWidget
 
 from app import theme as look
@@ -24,8 +34,8 @@ from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 
 SIDE, ROW, DOT = 224, 44, 22
-WIDTH = 760
-"""Of the cards."""
+WIDTH, LEAST = 760, 480
+"""Of the cards; where they have less, the list of steps beside them gives way."""
 NOTHING_YET = mark("Nothing runs and nothing is sent until you agree.")
 AGREED = mark("You have agreed. You can quit at any time.")
 
@@ -151,6 +161,13 @@ class FirstRun(QWidget):
             within=foot,
         )
         hbox(self._side, (vbox((self.stack, 1), foot, spacing=0), 1), spacing=0, within=self)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        least = self._side.minimumSizeHint()
+        self._side.setVisible(
+            self.width() >= self._side.width() + theme().px(LEAST) and self.height() >= least.height()
+        )
 
     @property
     def current(self) -> Step:

@@ -107,12 +107,11 @@ def discard(widgets: Iterable[QWidget]) -> None:
 
 
 def scrolling(content: QWidget) -> QScrollArea:
-    """What scrolls up and down where there is too little room for it; the focus goes to what is in it."""
+    """What scrolls where there is too little room for it; the focus goes to what is in it."""
     content.setProperty("canvas", "true")
     area = QScrollArea()
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setWidgetResizable(True)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     area.setWidget(content)
     return area

@@ -10,6 +10,7 @@ from app.theme import theme
 from app.widgets.basics import Label
 from app.widgets.boxes import STRETCH, hbox, vbox
 from app.widgets.buttons import Button
+from app.widgets.room import fit
 from app.widgets.table import Column, Table, TableModel
 
 Row = tuple[int, Sequence[str]]
@@ -49,6 +50,7 @@ class PlotTable(QDialog):
             within=self,
         )
         self.resize(min(theme().px(MOST), wide + 2 * edge), theme().px(420))
+        fit(self)
         self.table.ensurePolished()  # or rows are as high as without the style
         self.model.set_rows([*enumerate(rows)])
         self.table.setCurrentIndex(self.model.index(len(rows) - 1, 0))

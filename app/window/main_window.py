@@ -12,6 +12,8 @@ from PySide6.QtGui import (
     QPaintEvent,
     QResizeEvent,
     QShortcut,
+    QShowEvent,
+    QWindow,
 )
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -25,6 +27,7 @@ from app.tray.tray_icons import app_icon
 from app.widgets.basics import ElidedLabel, Label, Panel, set_tone
 from app.widgets.boxes import add, hbox, vbox
 from app.widgets.buttons import Button
+from app.widgets.room import fit
 from app.window.dropped import run_in
 from app.window.focus_ring import FocusRing
 from app.window.page import Page
@@ -34,7 +37,8 @@ from app.window.sidebar import Sidebar
 from app.window.why_panel import WhyPanel
 from core.contracts.status import CurvePoint, State, Status
 
-MINIMUM = (880, 600)
+MINIMUM = (480, 220)
+"""Fits on a screen of 1366 x 768 at 250%."""
 DEFAULT = (1040, 720)
 RAIL_BELOW = 1000
 MIN_YIELDS = 5
@@ -130,6 +134,8 @@ class MainWindow(QWidget):
         self.may_close = False
         self._keys: list[QShortcut] = []
         self._cover: QWidget | None = None
+        self._handle: QWindow | None = None
+        """Whose screen is followed."""
         self.pages = list(pages)
         self._actions = actions
         self._state: State = "preparing"
@@ -228,6 +234,7 @@ class MainWindow(QWidget):
         if number >= len(self.sidebar.buttons):
             return  # not listed: the page that led here stays marked
         self.sidebar.buttons[number].setChecked(True)
+        self.sidebar.show_button(number)
         if by_keyboard:
             self.ring.by_keyboard = True
             self.sidebar.buttons[number].setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -298,6 +305,14 @@ class MainWindow(QWidget):
         moved = super().focusNextPrevChild(forward)
         self.ring.by_keyboard = False
         return moved
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        handle = self.windowHandle()
+        if handle is not self._handle:
+            self._handle = handle
+            handle.screenChanged.connect(lambda screen: fit(self))
+        fit(self)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -62,10 +62,14 @@ class Page(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        narrow = self.width() < theme().px(NARROW)
+        narrow = self.is_narrow()
         if narrow != self._narrow:
             self._narrow = narrow
             self.set_narrow(narrow)
+
+    def is_narrow(self) -> bool:
+        """Whether there is too little room for pairs side by side."""
+        return self.width() < theme().px(NARROW)
 
     def set_narrow(self, narrow: bool) -> None:
         """Stack pairs of cards, or put them side by side; a page with other layouts extends this."""

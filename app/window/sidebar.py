@@ -12,11 +12,12 @@ from app.language import mark, tr
 from app.theme import STATE_TONE, theme
 from app.tray.tray_icons import paint_app_icon
 from app.widgets.basics import Divider
-from app.widgets.boxes import add, hbox, vbox
+from app.widgets.boxes import add, hbox, scrolling, vbox
 from app.widgets.buttons import Toggle
 from core.contracts.status import State
 
 WIDTH, RAIL_WIDTH = 212, 64
+MARGIN = 12
 CHIP_HEIGHT, REASON_LINES = 72, 3
 LEAST_HEIGHT = 26
 """Of a page's row, in a low window with large text."""
@@ -204,7 +205,12 @@ class Sidebar(QWidget):
 
     def __init__(self, pages: list[tuple[str, str]]) -> None:
         super().__init__()
-        column = vbox(_Mark(), 14, spacing=2, margins=(12, 13, 12, 14), within=self)
+        canvas = QWidget()
+        self._area = scrolling(canvas)  # in a low window
+        self._area.verticalScrollBar().rangeChanged.connect(self._set_margins)
+        vbox(self._area, within=self)
+        column = self._column = vbox(_Mark(), 14, spacing=2, within=canvas)
+        self._set_margins()
         self.buttons: list[PageButton] = []
         for number, (title, icon) in enumerate(pages):
             if icon == "settings":
@@ -218,6 +224,18 @@ class Sidebar(QWidget):
         self.chip.clicked.connect(self.state_clicked)
         column.addWidget(self.chip)
         self.setFixedWidth(theme().px(WIDTH))
+
+    def _set_margins(self, low: int = 0, high: int = 0) -> None:
+        # The bar takes its width from the margin, so that showing it moves nothing.
+        bar = self._area.verticalScrollBar().sizeHint().width() if high > low else 0
+        left, right = MARGIN, MARGIN - bar
+        if self.layoutDirection() is Qt.LayoutDirection.RightToLeft:
+            left, right = right, left
+        self._column.setContentsMargins(left, 13, right, 14)
+
+    def show_button(self, number: int) -> None:
+        """Scroll to a page's row."""
+        self._area.ensureWidgetVisible(self.buttons[number], 0, 0)
 
     def set_rail(self, rail: bool) -> None:
         """Show icons only."""

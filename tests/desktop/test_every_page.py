@@ -286,17 +286,7 @@ def app_screen(tmp_path_factory: pytest.TempPathFactory, qapp: QApplication) -> 
     folder = tmp_path_factory.mktemp("every page")
     agreed(folder)
     toy = ToyWorker(folder)
-    toy.answers["grid"] = lambda params: make_grid(params["layer"], layers=2, side=16)
-    peers = make_peers(40)
-    toy.answers["network"] = lambda params: make_network(peers, params["first"])
-    toy.answers["doctor"] = lambda params: FINDINGS
-    toy.answers["trunk"] = lambda params: make_trunk()
-    toy.answers["run_details"] = lambda params: SIGNED if params["run"].startswith("digits") else UNSIGNED
-    toy.answers["found_runs"] = lambda params: [FoundRun("pictures-00000000", KEY, 2, LINK)]
-    toy.answers["run_link"] = lambda params: RunLinked(LINK)
-    summer = tmp_path_factory.mktemp("summer")
-    a_summer.write(summer, time.time())
-    toy.tell_of(read_only(summer))
+    prepare(toy, tmp_path_factory.mktemp("summer"))
     theme().set_mode("light")
     scale = theme().scale
     screen = Screen(folder, toy)
@@ -307,6 +297,20 @@ def app_screen(tmp_path_factory: pytest.TempPathFactory, qapp: QApplication) -> 
     theme().set_scale(scale)
     theme().set_mode("system")
     speak("system")
+
+
+def prepare(toy: ToyWorker, summer: Path) -> None:
+    """Let it answer what the pages ask; `summer` is for the ledger."""
+    toy.answers["grid"] = lambda params: make_grid(params["layer"], layers=2, side=16)
+    peers = make_peers(40)
+    toy.answers["network"] = lambda params: make_network(peers, params["first"])
+    toy.answers["doctor"] = lambda params: FINDINGS
+    toy.answers["trunk"] = lambda params: make_trunk()
+    toy.answers["run_details"] = lambda params: SIGNED if params["run"].startswith("digits") else UNSIGNED
+    toy.answers["found_runs"] = lambda params: [FoundRun("pictures-00000000", KEY, 2, LINK)]
+    toy.answers["run_link"] = lambda params: RunLinked(LINK)
+    a_summer.write(summer, time.time())
+    toy.tell_of(read_only(summer))
 
 
 @pytest.fixture(scope="module", params=VARIANTS)

@@ -78,7 +78,7 @@ def test_a_narrow_page_has_its_sections_in_a_list_above(qtbot: QtBot, page: Sett
     page.resize(NARROW - 10, 600)
     assert not page.side.index.isVisible() and page.side.folded.isVisible()
     qtbot.waitUntil(lambda: page.side.width() == page._scroll.width() == page.width())
-    assert page._scroll.y() == page.side.height() < 100
+    qtbot.waitUntil(lambda: page._scroll.y() == page.side.height() < 100)
     folded = page.side.folded
     at = folded.findData("Schedule")
     folded.setCurrentIndex(at)

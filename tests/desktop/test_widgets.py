@@ -339,7 +339,9 @@ def test_the_chip_tells_all_of_what_is_usual(plain_theme: None, qtbot: QtBot, sc
     speak(language)
     try:
         theme().set_scale(scale)
-        window, _ = make_window(qtbot, (1600, 1000))
+        window, _ = make_window(qtbot)
+        window.resize(1600, 1000)  # more than its screen has
+        QApplication.processEvents()
         chip, usual = window.sidebar.chip, told((notice("user.away_for", idle=720), notice("run.training", n=80)))
         chip.set_state("contributing", usual)
         assert " ".join(chip.reason_lines()) == usual

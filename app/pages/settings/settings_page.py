@@ -17,6 +17,7 @@ from app.pages.settings.setting_row import Group, Row, Section, links_row, login
 from app.pages.settings.side import Side
 from app.pages.settings.synonyms import synonyms
 from app.system.link_handler import can_register
+from app.theme import theme
 from app.widgets.basics import Label, Notice
 from app.widgets.boxes import STRETCH, add
 from app.widgets.buttons import Button
@@ -33,6 +34,8 @@ from core.contracts.status import Status
 NO_WORKER = mark("Settings can be changed as soon as the worker answers.")
 FIRST_GROUPS = 3
 """So many are more than a window shows."""
+LOW = 480
+"""Pixels that all sections need one below the other."""
 TRUST = mark("What leaves this PC, and which program it is")
 IDENTITY, CONSENT = "Identity", "Consent"
 ABOVE = 14
@@ -142,6 +145,9 @@ class SettingsPage(Page):
             group.reset_asked.connect(self._reset)
             self.body.addWidget(group)
         return group
+
+    def is_narrow(self) -> bool:
+        return super().is_narrow() or self.height() < theme().px(LOW)
 
     def set_narrow(self, narrow: bool) -> None:
         super().set_narrow(narrow)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QPaintEvent, QShortcut
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QPaintEvent, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QBoxLayout, QLineEdit, QSizePolicy, QWidget
 
 from app import theme as look
@@ -151,14 +151,27 @@ class Side(QWidget):
         self.undo.setToolTip(tr("Undoes: {what}", what=what) if what else "")
         self.undoes.setText(what)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        """All in one row over a page that is wide enough for that."""
+        directions = QBoxLayout.Direction
+        least = self._top.minimumSize().width() + self._foot.minimumSize().width() + 2 * (look.L + look.PAGE_MARGIN)
+        in_row = self.folded.isVisibleTo(self) and self.width() >= least
+        self._box.setDirection(directions.LeftToRight if in_row else directions.TopToBottom)
+
     def fold(self, folded: bool) -> None:
         """Stand over the page, or at its side."""
         directions = QBoxLayout.Direction
         self.index.setVisible(not folded)
         self.folded.setVisible(folded)
-        self._box.setDirection(directions.LeftToRight if folded else directions.TopToBottom)
         self._top.setDirection(directions.LeftToRight if folded else directions.TopToBottom)
         self._foot.setDirection(directions.LeftToRight if folded else directions.TopToBottom)
+        self._place()
+        policy = QSizePolicy.Policy
+        self.setSizePolicy(policy.Preferred, policy.Maximum if folded else policy.Preferred)
         left = look.PAGE_MARGIN
         self._box.setContentsMargins(left, 22 if not folded else look.M, left if folded else 0, look.M)
         widest = max(entry.sizeHint().width() for entry in self.entries.values())
