@@ -8,13 +8,12 @@ from pathlib import Path
 
 from core.contracts.errors import NetworkError
 from core.contracts.hosting import CHUNK, FileRead, ReadFile
-from core.contracts.net import of_run
+from core.contracts.net import READ_FILE, of_run
 from core.identity import PeerId
 from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
 
-READ_FILE = "file.read"
 CHUNK_S = 15.0
 """For a chunk: 70 KB/s, and the dial before the first one."""
 LIAR_POINTS = 5.0

@@ -17,7 +17,7 @@ import msgspec
 from core.contracts.errors import CallRefused, CheckpointError, HearthError, NetworkError
 from core.contracts.files import TRUNK, PartFile
 from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
-from core.contracts.net import of_run
+from core.contracts.net import READ_FILE, of_run
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey, told
 from core.experts.grid import Uid
@@ -27,7 +27,7 @@ from core.net.recurring import Recurring
 from core.net.rpc import Context, RpcNode
 from core.store.checkpoint_files import newest_states
 from core.store.run_files import KEEPERS, RunFiles
-from core.swarm.fetching import CHUNK_S, READ_FILE, fetch_file
+from core.swarm.fetching import CHUNK_S, fetch_file
 from core.swarm.hosted import HostedExperts
 from core.swarm.members import Hosted
 
