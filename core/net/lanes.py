@@ -65,7 +65,7 @@ class Lanes:
         async with self._copying if kind == "copy" else contextlib.nullcontext(), self._free, shaper.large(peer, kind):
             lane = await self._take()
             try:
-                chunk = shaper.upload.chunk
+                chunk = limits.CHUNK if kind == "test" else shaper.upload.chunk
                 for part in parts:
                     view = memoryview(part).cast("B")
                     for start in range(0, len(view), chunk):
