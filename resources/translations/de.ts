@@ -3917,7 +3917,7 @@
     </message>
     <message>
       <source>From all peers together. Automatic is twice the automatic limit for uploads.</source>
-      <translation>Von allen Peers zusammen. Automatisch ist das Doppelte der automatischen Grenze für das Senden.</translation>
+      <translation>Von allen Peers zusammen. Automatisch ist das Doppelte der automatischen Upload-Grenze.</translation>
     </message>
     <message>
       <source>Monthly traffic</source>
@@ -5754,7 +5754,7 @@
     </message>
     <message>
       <source>line.twice</source>
-      <translation>Höchstens {rate:traffic}/s von Peers außerhalb Ihres lokalen Netzes: das Doppelte der automatischen Grenze für das Senden.</translation>
+      <translation>Höchstens {rate:traffic}/s von Peers außerhalb Ihres lokalen Netzes: das Doppelte der automatischen Upload-Grenze.</translation>
     </message>
     <message>
       <source>line.unmeasured</source>
