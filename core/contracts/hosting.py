@@ -10,7 +10,7 @@ import msgspec
 from core.contracts.files import Natural, PartFile, PartName, Sha256, Size
 
 CHUNK = 1 << 20
-"""Bytes of a file in one answer."""
+"""Bytes of a file in one answer, at most."""
 MAX_NAMED = 256
 """Experts in one question."""
 MOVES = 4

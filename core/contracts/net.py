@@ -8,7 +8,7 @@ Between peers near each other such a stream may also be a TCP connection.
 
 import struct
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -69,6 +69,21 @@ def of_run(method: str, run_id: str) -> str:
         run_id: `Manifest.run_id`.
     """
     return f"{method}@{run_id}"
+
+
+Kind = Literal["call", "copy", "test"]
+"""Of a large frame: a copy gives way to calls; what tests the line is held back by no limit."""
+LINE_TEST, READ_FILE = "line.test", "file.read"
+_KINDS: dict[str, Kind] = {LINE_TEST: "test", READ_FILE: "copy"}
+
+
+def kind_of(method: str) -> Kind:
+    """What a method's calls and answers are.
+
+    Args:
+        method: its name, with or without a run's id.
+    """
+    return _KINDS.get(method.partition("@")[0], "call")
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True, tag=2):
@@ -133,6 +148,17 @@ class Ticket(msgspec.Struct, frozen=True):
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)]
     name: Annotated[bytes, msgspec.Meta(min_length=TCP_NAME, max_length=TCP_NAME)]
     key: Annotated[bytes, msgspec.Meta(min_length=TCP_KEY, max_length=TCP_KEY)]
+
+
+class AskLine(msgspec.Struct, frozen=True):
+    """How fast does the payload of this call reach you?"""
+
+
+class LineTested(msgspec.Struct, frozen=True):
+    """All of it is here."""
+
+    sha256: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+    """Of the payload: who does not have all of it cannot tell."""
 
 
 class Observe(msgspec.Struct, frozen=True):

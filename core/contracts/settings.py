@@ -175,11 +175,15 @@ class Settings:
         False, NETWORK, "Use metered networks", "Otherwise peers are not called where every byte may cost money."
     )
     upload_kb_s: Rate = setting(
-        0, NETWORK, "Upload at most", "To all peers together.", "KB/s", step=100, zero="No limit"
-    )
+        0, NETWORK, "Upload at most",
+        "To all peers together. Automatic is a quarter of your line's upload, as measured with peers, and spares your "
+        "local network. For no limit at all, enter 10,000,000.",
+        "KB/s", step=100, zero="Automatic",
+    )  # fmt: skip
     download_kb_s: Rate = setting(
-        0, NETWORK, "Download at most", "From all peers together.", "KB/s", step=100, zero="No limit"
-    )
+        0, NETWORK, "Download at most", "From all peers together. Automatic is twice the automatic limit for uploads.",
+        "KB/s", step=100, zero="Automatic",
+    )  # fmt: skip
     quota_mb: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] = setting(
         0, NETWORK, "Monthly traffic", "Both ways, in a calendar month; then the network waits for the next one.", "MB",
         step=1000, zero="No limit",

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from core.contracts.line import LineStatus
 from core.contracts.notices import Notice, Sentences, notice
 
 MOST_RULES = 100
@@ -225,6 +226,8 @@ class Status(msgspec.Struct, frozen=True):
     """The electricity comes from the mains, not from a battery."""
     run_id: Text = ""
     """Of the run that the figures above are of, as every `run`."""
+    line: LineStatus | None = None
+    """The limits of bandwidth in force; None: this PC is alone."""
     runs: list[RunStatus] = []
     """All runs of this PC, in the order in which they were joined."""
 

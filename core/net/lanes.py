@@ -1,6 +1,7 @@
 """The lanes of one link by which this peer sends large frames: over TCP where there are any, otherwise over QUIC."""
 
 import asyncio
+import contextlib
 import logging
 import math
 import time
@@ -8,6 +9,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from core.contracts.errors import NetworkError
+from core.contracts.net import Kind
 from core.net import limits
 from core.net.addresses import host_of
 from core.net.endpoint import Connection, SendStream
@@ -35,8 +37,8 @@ class Lanes:
             open_faster: opens one over TCP. Raises NetworkError: there is no way.
             start: runs in the background.
         """
-        self._connection, self._shaper, self._open_faster, self._start = connection, shaper, open_faster, start
-        self._free = asyncio.Semaphore(limits.LANES)
+        self._connection, self.shaper, self._open_faster, self._start = connection, shaper, open_faster, start
+        self._free, self._copying = asyncio.Semaphore(limits.LANES), asyncio.Semaphore(1)
         self.over_tcp = Moved()
         """Also by those over TCP that the peer has opened."""
         self._slow, self._fast = list[SendStream](), list[SendStream]()
@@ -48,26 +50,28 @@ class Lanes:
         self._opening = self._closed = False
         self._slow_until = math.inf if connection.relay else 0.0
 
-    async def send(self, head: bytes, parts: Sequence[bytes | bytearray | memoryview]) -> None:
-        """Send a frame.
+    async def send(self, head: bytes, parts: Sequence[bytes | bytearray | memoryview], kind: Kind) -> None:
+        """Send a frame. Copies are sent one at a time, and leave the other lanes to calls.
 
         Args:
             head: its first bytes; they go with the first of the payload.
             parts: of its payload.
+            kind: what it is.
 
         Raises:
             PeerUnreachable: the connection broke, or the peer does not want this frame.
         """
-        peer = self._connection.peer
-        async with self._free, self._shaper.large(peer):
+        peer, shaper, whole = self._connection.peer, self.shaper, len(head) + sum(map(len, parts))
+        async with self._copying if kind == "copy" else contextlib.nullcontext(), self._free, shaper.large(peer, kind):
             lane = await self._take()
             try:
-                chunk = self._shaper.upload.chunk
+                chunk = limits.CHUNK if kind == "test" else shaper.upload.chunk
                 for part in parts:
                     view = memoryview(part).cast("B")
                     for start in range(0, len(view), chunk):
                         piece = view[start : start + chunk]
-                        await self._shaper.sent(peer, len(head) + len(piece))
+                        size = len(head) + len(piece)
+                        await shaper.sent(peer, size, kind, size / whole)
                         await (lane.write_frame(head, piece) if head else lane.write(piece))
                         head = b""
                 if head:
@@ -87,7 +91,7 @@ class Lanes:
 
     async def _take(self) -> SendStream:
         """An idle lane, or a new one. The first frames do not wait until one over TCP is open."""
-        fast = not self._shaper.upload.rate and time.monotonic() >= self._slow_until
+        fast = not self.shaper.upload.rate and time.monotonic() >= self._slow_until
         while fast and self._idle_fast:
             if not (lane := self._idle_fast.pop()).ended:
                 return lane

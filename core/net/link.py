@@ -7,19 +7,34 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from core.contracts.errors import UNREADABLE, CallRefused, PeerUnreachable
-from core.contracts.net import PREFIX, Answer, Call, Cancel, Header, Parts, Payload, Ping, Pong, parts_of, size_of
+from core.contracts.net import (
+    PREFIX,
+    Answer,
+    Call,
+    Cancel,
+    Header,
+    Kind,
+    Parts,
+    Payload,
+    Ping,
+    Pong,
+    kind_of,
+    parts_of,
+    size_of,
+)
 from core.contracts.notices import notice
 from core.contracts.peer_names import called
-from core.identity import PeerId
 from core.net import limits
+from core.net.addresses import host_of, is_near
 from core.net.endpoint import BLOCK, Connection, ReceiveStream, SendStream
 from core.net.lanes import Lanes
 from core.net.limits import TokenBucket
+from core.net.link_owner import Owner
 from core.net.shaping import Shaper
 
 log = logging.getLogger(__name__)
@@ -34,36 +49,6 @@ class Violation(Exception):
 
 class Refusal(Exception):
     """A call is declined before its payload is read."""
-
-
-class Owner(Protocol):
-    """What a link asks of the node."""
-
-    shaper: Shaper
-
-    def admit(self, link: "Link", header: Header, size: int) -> None:
-        """Let a frame in whose payload of `size` is still to come (0: it is here). Raises Refusal."""
-
-    async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
-        """Reserve memory for a payload that is still to come; returns what gives it back."""
-
-    def charge(self, link: "Link", size: int) -> float:
-        """Count a frame that was refused. Returns the seconds to wait before the next is read."""
-
-    def deliver(self, link: "Link", header: Header, payload: Parts, release: Callable[[], None]) -> float:
-        """Take a whole frame. Returns the seconds to wait before the next is read. Raises Violation."""
-
-    async def open_faster(self, link: "Link") -> SendStream:
-        """A lane that takes less work than the connection's. Raises NetworkError: there is none."""
-
-    def lost(self, link: "Link") -> None:
-        """The link is closed; called once."""
-
-    def violated(self, link: "Link", reason: str) -> None:
-        """The peer broke the rules; called before the link closes."""
-
-    def start(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
-        """Run in the background for as long as the node lives at most."""
 
 
 def nothing() -> None:
@@ -84,10 +69,11 @@ class Link:
     network: str = ""
     crowd: TokenBucket | None = None
 
-    def __init__(self, connection: Connection, owner: Owner, address: str | None) -> None:
+    def __init__(self, connection: Connection, owner: "Owner[Link]", address: str | None) -> None:
         self.connection = connection
         self.peer, self.outgoing = connection.peer, connection.outgoing
         self.address = address
+        self.near = is_near(host_of(self.seen_at() or ""))
         self.since = self.heard = self.used = time.monotonic()
         self.since_unix = time.time()
         self.waiting: dict[int, asyncio.Future[tuple[Answer, Parts]]] = {}
@@ -99,8 +85,7 @@ class Link:
         self.closed_because: str | None = None
         self.ended_by_peer = False
         self._owner = owner
-        # what goes through a relay is sent by the link with the relay
-        self._shaper = Shaper() if connection.relay else owner.shaper
+        self._shaper = self._shaper_now()
         self.new_id = itertools.count(1).__next__
         """The number of our next call on this link."""
         self._asked_at, self._rounds = 0.0, 0
@@ -120,6 +105,11 @@ class Link:
             owner.start(self._guard(self._write), "link writer"),
             owner.start(self._guard(self._accept), "link streams"),
         ]
+
+    def _shaper_now(self) -> Shaper:
+        if self.connection.relay:  # what goes through a relay is sent by the link with the relay
+            return Shaper()
+        return self._owner.shaper if self.near else self._owner.far
 
     def shape(self) -> None:
         """The limits of bandwidth have changed."""
@@ -150,8 +140,13 @@ class Link:
             self._room.clear()
         self._wake.set()
 
-    async def send(self, header: Header, payload: Payload | Parts = b"") -> None:
+    async def send(self, header: Header, payload: Payload | Parts = b"", kind: Kind = "call") -> None:
         """Send a frame, small or large; waits while the peer reads too slowly, or the user's limit holds it back.
+
+        Args:
+            header: its head.
+            payload: what follows.
+            kind: what it is, if it is an answer.
 
         Raises:
             PeerUnreachable: the link broke.
@@ -161,7 +156,7 @@ class Link:
             raise PeerUnreachable(self.closed_because)
         body = len(header.body) if isinstance(header, Call | Answer) else 0
         if body + size_of(payload) > limits.SMALL:
-            await self._send_large(header, payload)
+            await self._send_large(header, payload, kind_of(header.method) if isinstance(header, Call) else kind)
             return
         while not self.roomy:
             await self._room.wait()
@@ -169,12 +164,12 @@ class Link:
                 raise PeerUnreachable(self.closed_because)
         self.post(header, payload)
 
-    async def _send_large(self, header: Header, payload: Payload | Parts) -> None:
+    async def _send_large(self, header: Header, payload: Payload | Parts, kind: Kind) -> None:
         data, size = _encode(header), size_of(payload)
-        if (seconds := self._shaper.too_slow(size)) is not None:
+        if kind != "test" and (seconds := self._shaper.too_slow(size)) is not None:
             raise CallRefused(notice("call.upload_limit", size=size, seconds=seconds))
         try:
-            await self.lanes.send(PREFIX.pack(len(data), size) + data, parts_of(payload))
+            await self.lanes.send(PREFIX.pack(len(data), size) + data, parts_of(payload), kind)
         except PeerUnreachable:
             if self.closed_because is not None or self.connection.closed:
                 raise
@@ -278,7 +273,7 @@ class Link:
             if len(data) + stream.ahead < begin + size:
                 raise  # the peer is still sending it, and notices
             # It may have sent all of it, and would send its next frame by this stream.
-            async for _ in self._chunks(stream, memoryview(data)[begin : begin + size], size):
+            async for _ in self._chunks(stream, memoryview(data)[begin : begin + size], size, held=True):
                 pass
             await self._pause(self._owner.charge(self, size))
             return rest
@@ -287,7 +282,8 @@ class Link:
             release = await self._owner.reserve(self.peer, size)
         if not here:
             try:
-                parts = [part async for part in self._chunks(stream, memoryview(data)[begin:], size)]
+                held = not isinstance(header, Call) or kind_of(header.method) != "test"
+                parts = [part async for part in self._chunks(stream, memoryview(data)[begin:], size, held)]
             except BaseException:
                 release()
                 raise
@@ -298,15 +294,15 @@ class Link:
         if seconds > 0:
             await asyncio.sleep(min(seconds, limits.THROTTLE_S))
 
-    async def _chunks(self, stream: ReceiveStream, begun: memoryview, size: int) -> AsyncIterator[Payload]:
-        """A payload of which some is here, as it comes."""
+    async def _chunks(self, stream: ReceiveStream, begun: memoryview, size: int, held: bool) -> AsyncIterator[Payload]:
+        """A payload of which some is here, as it comes; `held` back by the user's limit, or not."""
         if begun:
             yield begun
         missing = size - len(begun)
         while missing:
             chunk = await self._rest(stream, min(self._shaper.download.chunk, missing), size)
             missing -= len(chunk)
-            if self._shaper.download.rate:
+            if held and self._shaper.download.rate:
                 await self._keep_to_limit(stream, len(chunk))
             yield chunk
         self._frame_deadlines.pop(stream, None)
@@ -344,6 +340,10 @@ class Link:
     def tend(self, now: float, kept: bool) -> None:
         """Once a second: ask a silent peer for a sign of life, give up a dead one, end frames that take too long."""
         self.lanes.tend()
+        if self.near != is_near(host_of(self.seen_at() or "")):  # the peer has moved, or this PC
+            self.near = not self.near
+            self._shaper = self.lanes.shaper = self._shaper_now()
+            self.shape()
         if any(now > deadline for deadline in self._frame_deadlines.values()):
             self._owner.violated(self, "a frame that did not arrive in time")
             self.close("frame too slow")

@@ -15,7 +15,8 @@ from core.net.addresses import host_of
 from core.net.crowds import Crowds, network_of
 from core.net.endpoint import Connection, Endpoint, Incoming
 from core.net.limits import Backoff, Bans, Newest
-from core.net.link import Link, Owner
+from core.net.link import Link
+from core.net.link_owner import Owner
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ class Pool:
         closed_because: why nobody is dialled or let in now; "" usually.
     """
 
-    def __init__(self, endpoint: Endpoint, me: PeerId, owner: Owner, bans: Bans) -> None:
+    def __init__(self, endpoint: Endpoint, me: PeerId, owner: Owner[Link], bans: Bans) -> None:
         self.endpoint = endpoint
         self.links: dict[PeerId, Link] = {}
         self.kept: set[PeerId] = set()

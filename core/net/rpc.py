@@ -66,6 +66,7 @@ class RpcNode:
         connectors: ways to reach a peer that are tried in turn when dialling fails.
         on_connected, on_disconnected: called with each peer that comes and goes.
         on_banned: called with each peer that is banned, and for how many seconds.
+        lets: by method what is asked before the payload of a call is read.
     """
 
     def __init__(self, identity: Identity, *, listen: Sequence[str] = ANYWHERE) -> None:
@@ -80,11 +81,13 @@ class RpcNode:
         self.on_banned: list[Callable[[PeerId, float], None]] = []
         self.bans = Bans()
         self.shaper = Shaper()
-        self._moved = (0, 0)
+        self.far = Shaper(within=self.shaper)
+        self._moved, self._limit = (0, 0), (0.0, 0.0, (0.0, 0.0))
         self.endpoint: Endpoint
         self.pool: Pool
         self._listen = listen
         self._service = Service(self, lambda peer: self.admission.is_stranger(peer))
+        self.lets = self._service.lets
         self.metrics: dict[str, Meter] = {}
         """Figures by method, since the start."""
         self._decoders: dict[type, Callable[[bytes], Any]] = {}
@@ -204,8 +207,7 @@ class RpcNode:
         self, peer: PeerId, name: str, request: bytes, payload: Payload | Parts, *, deadline_s: float
     ) -> tuple[bytes, Parts]:
         """As `call`, for who passes on what is asked and answered: neither is decoded here, and no payload joined."""
-        meter = self._meter(name)
-        began = time.monotonic()
+        meter, began = self._meter(name), time.monotonic()
         try:
             async with asyncio.timeout(deadline_s):
                 link = self.pool.links.get(peer) or await self.pool.link(peer)
@@ -259,10 +261,12 @@ class RpcNode:
         found = dict.fromkeys([*self.external, *self.endpoint.addresses()])
         return PeerAddress(self.peer, tuple(found)[: limits.ADDRESSES], self.relays)
 
-    def limit(self, upload: float, download: float) -> None:
-        """Send and receive no faster than so many bytes a second, over all peers; 0: no limit."""
-        if (upload, download) != (self.shaper.upload.rate, self.shaper.download.rate):
+    def limit(self, upload: float, download: float, far: tuple[float, float] = (0.0, 0.0)) -> None:
+        """Send and receive no faster than so many bytes a second, over all peers and over `far` ones; 0: no limit."""
+        if self._limit != (limit := (upload, download, far)):
+            self._limit = limit
             self.shaper.set(upload, download)
+            self.far.set(*far)
             for link in self.pool.links.values() if self._group is not None else ():
                 link.shape()
 
@@ -343,8 +347,7 @@ class RpcNode:
             return self._service.serve(link, header, payload, release)
         release()  # an answer's payload belongs to our own caller from here on
         if isinstance(header, Answer | Fault):
-            future = link.waiting.get(header.id)
-            if future is not None and not future.done():
+            if (future := link.waiting.get(header.id)) is not None and not future.done():
                 if isinstance(header, Answer):
                     future.set_result((header, payload))
                 else:
@@ -352,8 +355,7 @@ class RpcNode:
                     if header.code == NO_ACCESS:
                         self.admission.forget(link)
         elif isinstance(header, Cancel):
-            task = link.serving.get(header.id)
-            if task is not None:
+            if (task := link.serving.get(header.id)) is not None:
                 task.cancel()
             elif len(link.cancelled) < limits.CALLS_BY_PEER:
                 link.cancelled.add(header.id)
@@ -393,7 +395,6 @@ class RpcNode:
         return self.metrics.get(name) or self.metrics.setdefault(name, Meter())
 
     def _decoder(self, reply: type[ReplyT]) -> Callable[[bytes], ReplyT]:
-        decode = self._decoders.get(reply)
-        if decode is None:
+        if (decode := self._decoders.get(reply)) is None:
             decode = self._decoders[reply] = msgspec.msgpack.Decoder(reply).decode
         return decode

@@ -21,6 +21,7 @@ from core.contracts.net import (
     Parts,
     Payload,
     joined,
+    kind_of,
     size_of,
 )
 from core.identity import PeerId
@@ -55,6 +56,10 @@ Future of what others work on, which is cancelled if nobody waits for it any mor
 
 Cost = float | Callable[[Any], float]
 """How many calls one counts for in the caller's quota; a function of the request where that asks for more or less."""
+
+
+Lets = Callable[[PeerId, int], bool]
+"""Whether a peer may send a call with so many bytes of payload that are still to come."""
 
 
 class Method(NamedTuple):
@@ -101,6 +106,8 @@ class Service:
         """
         self._node, self._is_stranger = node, is_stranger
         self._methods: dict[str, Method] = {}
+        self.lets: dict[str, Lets] = {}
+        """By method, where not everybody may send a payload at any time."""
         self._quotas = Newest[PeerId, _Quota](limits.FAULTY_PEERS)
         self._memory = Memory(limits.RECEIVING, limits.RECEIVING_BY_PEER)
 
@@ -136,6 +143,8 @@ class Service:
         elif size > method.max_payload:
             text = f"{call.method} takes at most {method.max_payload} bytes of payload, not {size}."
             self._refuse(link, call.id, "limit", text, 1.0)
+        elif size and (lets := self.lets.get(call.method)) is not None and not lets(link.peer, size):
+            self._refuse(link, call.id, "busy", f"You have called {call.method} often enough for now.", 0.1)
         elif len(link.serving) >= limits.CALLS_BY_PEER:
             self._refuse(link, call.id, "busy", "Too many calls at once. Try again later.", 0.1)
 
@@ -316,7 +325,7 @@ class Service:
                 else:
                     method.meter.served += 1
                     method.meter.moved(len(call.body) + size_of(payload), len(answer.body) + size_of(data))
-                    await link.send(answer, data)
+                    await link.send(answer, data, kind_of(call.method))
         except TimeoutError:
             method.meter.errors += 1
             _too_late(link, call)

@@ -1,7 +1,8 @@
 """How fast this PC sends and receives, over all peers together: the user's limits, and what was seen.
 
 Large frames take their turn peer by peer; small ones, of which signs of life are the smallest, go ahead and make a debt
-that large ones pay. Receiving is slowed by not reading: the transport's window then holds the sender back.
+that large ones pay. Copies of files give way to all of them. Receiving is slowed by not reading: the transport's window
+then holds the sender back. Peers beyond the local network may have a limit of their own, within that of all peers.
 """
 
 import asyncio
@@ -11,6 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 
+from core.contracts.net import Kind
 from core.identity import PeerId
 from core.net import limits
 from core.net.limits import KIB, TokenBucket
@@ -26,6 +28,8 @@ DEBT_S = 1.0
 LEAST_CHUNK = 4 * KIB
 TURN_RATE = 2 * limits.FRAME_BYTES_PER_S
 """Large frames under way share the rate, and each must be faster than receivers demand."""
+GIVE_WAY_S = 3.0
+"""A large frame of a copy gives way to calls for so long in all: its receiver gives it up after `limits.FRAME_S`."""
 WINDOW_S = 1.0
 """Over which a rate is seen."""
 LEAST_SEEN = 4 * limits.FRAME_BYTES_PER_S
@@ -33,19 +37,29 @@ LEAST_SEEN = 4 * limits.FRAME_BYTES_PER_S
 
 
 class Bucket:
-    """One direction."""
+    """One direction.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.rate = 0.0
-        """Bytes a second; 0: no limit."""
-        self._clock = clock
+    Args:
+        clock: seconds that only grow.
+        within: another one, which all bytes of this one count in as well.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, within: "Bucket | None" = None) -> None:
+        self.own = 0.0
+        """Its own limit, bytes a second; 0: none."""
+        self._clock, self._within = clock, within
         self._bytes = TokenBucket(0.0, 0.0, math.inf)
 
     def set(self, rate: float) -> None:
-        if rate != self.rate:
-            self.spend(0)
-            debt = min(0.0, self._bytes.tokens) if self.rate and rate else 0.0
-            self.rate, self._bytes = rate, TokenBucket(rate, rate * BURST_S, math.inf, debt, self._clock())
+        if rate != self.own:
+            self._spend(0)
+            debt = min(0.0, self._bytes.tokens) if self.own and rate else 0.0
+            self.own, self._bytes = rate, TokenBucket(rate, rate * BURST_S, math.inf, debt, self._clock())
+
+    @property
+    def rate(self) -> float:
+        """Bytes a second that hold; 0: no limit."""
+        return min(filter(None, (self.own, self._within.rate if self._within else 0.0)), default=0.0)
 
     @property
     def chunk(self) -> int:
@@ -54,7 +68,19 @@ class Bucket:
 
     def spend(self, size: int) -> float:
         """Account for bytes that move now; seconds until the debt is paid."""
-        return self._bytes.spend(size * OVERHEAD, self._clock()) if self.rate else 0.0
+        return max(self._spend(size), self._within.spend(size) if self._within else 0.0)
+
+    def _spend(self, size: int) -> float:
+        return self._bytes.spend(size * OVERHEAD, self._clock()) if self.own else 0.0
+
+    def until_saved(self) -> float:
+        """Seconds until all but a chunk is saved up of what may be sent at once: so much is there for a call."""
+        outer = self._within.until_saved() if self._within else 0.0
+        if not self.own:
+            return outer
+        self._spend(0)
+        wanted = self._bytes.burst - min(self.chunk * OVERHEAD, self._bytes.burst)
+        return max(outer, (wanted - self._bytes.tokens) / self.own)
 
 
 class Turns:
@@ -130,18 +156,34 @@ class Seen:
 
 
 class Shaper:
-    """Both directions of one node."""
+    """Both directions of one node, or its part beyond the local network.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.upload, self.download = Bucket(clock), Bucket(clock)
+    Args:
+        clock: seconds that only grow.
+        within: of all peers, if this is of some.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, within: "Shaper | None" = None) -> None:
+        self.upload: Bucket = Bucket(clock, within.upload if within else None)
+        self.download: Bucket = Bucket(clock, within.download if within else None)
         self.seen = Seen()
-        self._frames, self._chunks = Turns(), Turns()
+        self._clock, self._within = clock, within
+        self._frames, self._chunks, self._copies = Turns(), Turns(), Turns()
+        self._calls = 0
+        """Large frames of calls that are being sent or wait for it."""
+        self._quiet = asyncio.Event()
+        self._quiet.set()
 
     def set(self, upload: float, download: float) -> None:
         """Bytes a second; 0: no limit."""
         self.upload.set(upload)
         self.download.set(download)
-        self._frames.most = self._frames.spare = max(1, min(64, int(upload / TURN_RATE)))
+        self._frames.most = self._frames.spare = max(1, min(64, int(self.upload.rate / TURN_RATE)))
+
+    @property
+    def _turns(self) -> "Shaper":
+        """Whose turns are taken: those of all peers where they share one limit."""
+        return self if self._within is None or self.upload.own else self._within
 
     def speeds(self) -> tuple[int, int]:
         """Bytes a second that this PC can send, and receive: what was seen, and no more than the user allows. While too
@@ -149,13 +191,23 @@ class Shaper:
         return _speed(self.seen.upload, self.upload.rate), _speed(self.seen.download, self.download.rate)
 
     @contextlib.asynccontextmanager
-    async def large(self, peer: PeerId) -> AsyncIterator[None]:
+    async def large(self, peer: PeerId, kind: Kind = "call") -> AsyncIterator[None]:
         """Within it a large frame may be sent, `chunk` by `chunk`, each `sent` before it goes."""
-        if not self.upload.rate:
-            yield
-            return
-        async with self._frames.turn(peer):
-            yield
+        if kind == "call":
+            self._calls += 1
+            self._quiet.clear()
+        try:
+            if not self.upload.rate or kind == "test":
+                yield
+                return
+            turns = self._turns
+            async with (turns._copies if kind == "copy" else turns._frames).turn(peer):  # one copy at a time
+                yield
+        finally:
+            if kind == "call":
+                self._calls -= 1
+                if not self._calls:
+                    self._quiet.set()
 
     def too_slow(self, size: int) -> float | None:
         """Seconds that a frame takes at least, if its receiver would give it up before; None: it may be sent."""
@@ -165,13 +217,35 @@ class Shaper:
         seconds = size * OVERHEAD / rate
         return seconds if seconds > 0.8 * limits.FRAME_S + size / limits.FRAME_BYTES_PER_S else None
 
-    async def sent(self, peer: PeerId, size: int) -> None:
-        """Wait until bytes of a large frame may go."""
-        if not self.upload.rate:
+    async def sent(self, peer: PeerId, size: int, kind: Kind = "call", part: float = 1.0) -> None:
+        """Wait until bytes of a large frame may go.
+
+        Args:
+            peer: whom they go to.
+            size: bytes.
+            kind: of the frame.
+            part: how much of the frame they are.
+        """
+        if kind == "copy":
+            await self._give_way(part * GIVE_WAY_S)
+        if not self.upload.rate or kind == "test":
             return
-        async with self._chunks.turn(peer):
+        async with self._turns._chunks.turn(peer):
             if wait := self.upload.spend(size):
                 await asyncio.sleep(wait)
+
+    async def _give_way(self, most_s: float) -> None:
+        """Wait until no call is being sent and what one may send at once is saved up, but no longer than that."""
+        until = self._clock() + most_s
+        while (left := until - self._clock()) > 0:
+            if self._calls:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(left):
+                        await self._quiet.wait()
+            elif (wait := self.upload.until_saved()) > 0:
+                await asyncio.sleep(min(left, wait))
+            else:
+                return
 
     async def sent_small(self, size: int) -> None:
         """Account for small frames; waits only if far too much was sent."""

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.contracts.errors import NetworkError
-from core.contracts.hosting import CHUNK, FileRead, ReadFile
-from core.contracts.net import of_run
+from core.contracts.hosting import FileRead, ReadFile
+from core.contracts.net import READ_FILE, of_run
 from core.identity import PeerId
 from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
 
-READ_FILE = "file.read"
-CHUNK_S = 15.0
-"""For a chunk: 70 KB/s, and the dial before the first one."""
+CHUNK = 128 << 10
+"""Bytes asked for at once: while calls go first, so much comes before a frame is given up."""
+CHUNK_S = 60.0
+"""For a chunk, behind those of others and all calls of the peer that gives it, and the dial before the first one."""
 LIAR_POINTS = 5.0
 """For a file that is not what its hash says: the second one soon after means a ban."""
 

@@ -7,6 +7,7 @@ where one fails, and counts only once its hash is right.
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ import msgspec
 from core.contracts.errors import CallRefused, CheckpointError, HearthError, NetworkError
 from core.contracts.files import TRUNK, PartFile
 from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
-from core.contracts.net import of_run
+from core.contracts.net import READ_FILE, of_run
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey, told
 from core.experts.grid import Uid
@@ -27,7 +28,7 @@ from core.net.recurring import Recurring
 from core.net.rpc import Context, RpcNode
 from core.store.checkpoint_files import newest_states
 from core.store.run_files import KEEPERS, RunFiles
-from core.swarm.fetching import CHUNK_S, READ_FILE, fetch_file
+from core.swarm.fetching import CHUNK_S, fetch_file
 from core.swarm.hosted import HostedExperts
 from core.swarm.members import Hosted
 
@@ -35,8 +36,10 @@ log = logging.getLogger(__name__)
 
 UPLOAD_BYTES_PER_S = 8.0 * (1 << 20)
 """Given to all other peers together."""
-KEEP_S = 120.0
-"""For a peer to fetch the copy that it was asked to keep."""
+KEEP_S, SLOWEST = 120.0, 16 << 10
+"""For a peer to fetch the copy that it was asked to keep, and bytes a second beyond that."""
+COPY_S = 30.0
+"""Between two states of a part that others are asked to keep: a young run saves more often than that."""
 KEEPING = 4
 """Copies fetched at once for others, and handed out at once; further ones are refused, and asked for again."""
 REFUSALS = 4
@@ -288,8 +291,9 @@ class Copies:
         candidates = self._members.keepers(file.part) if file.part in self._own else ()
         held = self._files.holders(file.part)
         kept = sum(held.get(peer, -1) >= file.version for peer in candidates)
-        sha256, at = self._asked.get(file.part, ("", 0.0))
-        return kept < min(KEEPERS, len(candidates)) and (sha256 != file.sha256 or time.monotonic() - at > AGAIN_S)
+        sha256, at = self._asked.get(file.part, ("", -math.inf))
+        rest_s = AGAIN_S if sha256 == file.sha256 else COPY_S
+        return kept < min(KEEPERS, len(candidates)) and time.monotonic() - at > rest_s
 
     async def _have_kept(self, file: PartFile) -> bool:
         """Ask one peer after the other, until `KEEPERS` keep it; whether it has too few keepers as some were busy."""
@@ -304,7 +308,11 @@ class Copies:
                 continue
             try:
                 reply, _ = await self._node.call(
-                    parse_peer(peer), self._keep_method, KeepFile(file), FileKept, deadline_s=KEEP_S
+                    parse_peer(peer),
+                    self._keep_method,
+                    KeepFile(file),
+                    FileKept,
+                    deadline_s=KEEP_S + file.size / SLOWEST,
                 )
             except CallRefused:
                 busy = True

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable
 
+from core.contracts.line import LineStatus
 from core.contracts.notices import Notice, english, notice
 from core.contracts.settings import Settings
 from core.policy import heat, ramp, sharing
@@ -17,6 +18,7 @@ from core.policy.decide import Decision
 from core.policy.energy import CPU
 from core.policy.heat import FREE, Heat
 from core.policy.inputs import Usage
+from core.policy.limits import bandwidth
 from core.policy.limits.memory_limit import BASE
 from core.policy.limits.stay_awake import Awake
 from core.policy.limits.traffic import Traffic, brake
@@ -65,6 +67,8 @@ class Caps:
         self._looking: asyncio.Task[None] | None = None
         self._month = 0
         self._memory_beside = 0
+        self.line: LineStatus | None = None
+        """The limits of bandwidth that are in force; None: this PC is alone."""
         self._memory_seen = -math.inf
 
     @property
@@ -99,11 +103,9 @@ class Caps:
             off = off or (notice("metered.pending"),)
         self._network.allow(english(off))
         last = brake(settings.quota_mb * 10**6 - self._month) if settings.quota_mb else 0.0
-        up, down = (
-            min(filter(None, (1000.0 * chosen, last)), default=0.0)
-            for chosen in (settings.upload_kb_s, settings.download_kb_s)
-        )
-        self._network.limit(up, down)
+        limits = bandwidth.limits(settings, self._network.line(), last)
+        self.line = limits.told if self._network.has_peers else None
+        self._network.limit(*limits.all, limits.far)
 
     def _keep_memory(self, cap: int, signals: Signals, settings: Settings, now: float) -> None:
         """What the windows and the worker leave of it is for all runs together, by weight."""

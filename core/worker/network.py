@@ -13,10 +13,11 @@ import msgspec
 from core.community.credit_book import CreditBook
 from core.community.ledger import Ledger
 from core.contracts.errors import HearthError
+from core.contracts.line import Line
 from core.contracts.manifest import Manifest
-from core.contracts.net import ANYWHERE, PeerAddress
+from core.contracts.net import PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, Met, NetworkStatus
-from core.contracts.notices import Notice, notice
+from core.contracts.notices import Notice
 from core.contracts.run_link import RunLink
 from core.contracts.words import counted
 from core.dht.node import DHTNode
@@ -38,6 +39,7 @@ from core.worker.community import Community
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.connected_peers import meet, peer_status
 from core.worker.credit_board import CreditBoard
+from core.worker.measured_line import MeasuredLine
 from core.worker.places import NetworkOptions
 from core.worker.swarm import Swarm
 
@@ -64,6 +66,11 @@ class Ports(msgspec.Struct, frozen=True):
         tuple[Annotated[str, msgspec.Meta(pattern=r"^(0\.0\.0\.0|\[::\]):[0-9]{1,5}\Z")], ...],
         msgspec.Meta(max_length=2),
     ] = ()
+
+    @property
+    def listen(self) -> tuple[str, ...]:
+        """Where to listen so that they are found there, with what is free."""
+        return kept(self.sockets)
 
 
 class Network:
@@ -103,13 +110,14 @@ class Network:
         self._options, self._keeps_ports = options, keeps_ports
         backbone = "backbone" in options.roles
         self.node = RpcNode(self.identity, listen=options.listen)
+        self._line = MeasuredLine(self.node)
         from_runs = (address for run in manifests for address in known_addresses(run.bootstrap))
         self._known = [*options.bootstrap, *from_runs]
         self._bootstrap = [PeerId(known.peer) for known in self._known if known.peer != self.identity.peer]
         self.reach = Reach(self.node, bootstrap=self._bootstrap, backbone=backbone, relays=backbone and options.relay)
         self.dht = DHTNode(self.node, self.identity)
         by_hand = frozenset(host_of(address) for peer in options.bootstrap for address in peer.addresses)
-        self._mirrors = Mirrors(self.node.shaper, by_hand, lambda: self.node.hushed)
+        self._mirrors = Mirrors(self.node.far, by_hand, lambda: self.node.hushed)
         self._open_gate = WorkGate(folder, self.identity.peer)
         self._swarms: dict[str, Swarm] = {}
         """By run id."""
@@ -248,9 +256,13 @@ class Network:
             self._forbidden = forbidden
             self._tending.wake.set()
 
-    def limit(self, upload: float, download: float) -> None:
-        """Move no more bytes a second than that, over all peers; 0: no limit."""
-        self.node.limit(upload, download)
+    def limit(self, upload: float, download: float, far: tuple[float, float]) -> None:
+        """See `RpcNode.limit`."""
+        self.node.limit(upload, download, far)
+
+    def line(self) -> Line:
+        """What was measured of it."""
+        return self._line.known
 
     def moved(self) -> tuple[int, int]:
         """Bytes received and sent since the start."""
@@ -266,7 +278,8 @@ class Network:
         return {**self.node.moved_by_method(), **self.community.moved()}
 
     def keep_ports(self, files: Files) -> None:
-        """Note where this PC listens, for its next start."""
+        """Note where this PC listens, for its next start, and what is measured of its line."""
+        self._line.keep(files)
         if self._keeps_ports:
             files.save(PORTS_FILE, Ports(tuple(self.node.endpoint.sockets)))
 
@@ -369,31 +382,3 @@ class Network:
         ]
         experts = None if None in mirrors else sum(len(mirror or ()) for mirror in mirrors)
         return self.dht.stats(experts)
-
-
-def opened(
-    folder: Path,
-    files: Files,
-    options: NetworkOptions,
-    manifests: Iterable[Manifest],
-    ledger: Ledger,
-    named: Callable[[], tuple[str, str]],
-) -> Network:
-    """A network that listens where it did last time, unless another address was asked for by hand.
-
-    Args:
-        folder: the data folder.
-        files: its small files.
-        options: what the command line and the settings say.
-        manifests: see `Network`.
-        ledger: see `Network`.
-        named: see `Network`.
-
-    Raises:
-        IdentityError, DataFolderError: the key cannot be used or made.
-    """
-    keeps_ports = options.listen == ANYWHERE
-    if keeps_ports:
-        ports = files.read(PORTS_FILE, Ports, notice("file.loss_ports"))
-        options = options._replace(listen=kept(ports.sockets))
-    return Network(folder, options, ledger, named, manifests, keeps_ports)

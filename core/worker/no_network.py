@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from core.contracts.errors import HearthError, NetworkError
+from core.contracts.line import Line
 from core.contracts.manifest import Manifest
 from core.contracts.network_status import FoundRun
 from core.contracts.notices import Notice, notice
@@ -158,8 +159,12 @@ class NoNetwork:
     def allow(self, forbidden: str) -> None:
         """There is nothing to forbid."""
 
-    def limit(self, upload: float, download: float) -> None:
+    def limit(self, upload: float, download: float, far: tuple[float, float]) -> None:
         """There is nothing to limit."""
+
+    def line(self) -> Line:
+        """Nothing is known of it."""
+        return Line()
 
     def keep_ports(self, files: Files) -> None:
         """There are none."""

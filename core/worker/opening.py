@@ -12,6 +12,7 @@ from core.community.ledger import Ledger
 from core.contracts import manifest as manifests
 from core.contracts.errors import DataFolderError, IdentityError, ManifestError
 from core.contracts.manifest import Manifest
+from core.contracts.net import ANYWHERE
 from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
 from core.store import data_folder, settings_file
@@ -131,11 +132,13 @@ def network(
     """
     if by_hand is None and not (join and settings.peers):
         return NoNetwork()
-    from core.worker.network import opened  # takes 10 MB, of which a PC that works alone has no use
+    from core.worker.network import PORTS_FILE, Network, Ports  # 10 MB, of no use to a PC that works alone
 
     options = (by_hand or NetworkOptions())._replace(lan=settings.lan, relay=settings.relay)
+    if keeps_ports := options.listen == ANYWHERE:  # where it was found last time, unless another address was asked for
+        options = options._replace(listen=files.read(PORTS_FILE, Ports, notice("file.loss_ports")).listen)
     try:
-        return opened(folder, files, options, joined, ledger, named)
+        return Network(folder, options, ledger, named, joined, keeps_ports)
     except (IdentityError, DataFolderError) as error:
         if by_hand is not None:
             raise

@@ -77,8 +77,7 @@ class Peer:
         self.settings = opening.read_settings(folder, self._notes)
         self._files = Files(folder)
         chosen, kept = opening.runs(folder, self._files, self.settings, run, self._notes)
-        self.ledger = Ledger(folder)
-        self.windows = Windows()
+        self.ledger, self.windows = Ledger(folder), Windows()
         self._changing, self._commands = asyncio.Lock(), Background()
         self._ring = ring
         self._listeners: dict[Listener, str] = {}
@@ -108,8 +107,9 @@ class Peer:
             self.settings.experts_memory_mb << 20 or psutil.virtual_memory().available // 4,
         )
         self._report = Report(
-            folder, self.runs, self.policy, self.windows, self._energy, self._devices, self._yields, self._told_here
-        )
+            folder, self.runs, self.policy, self.windows, self._energy, self._devices, self._yields, self._told_here,
+            lambda: self._caps.line,
+        )  # fmt: skip
         self._meter()
         self.policy.decide()  # also by what was used this month: compute is not started to be stopped
         self._caps.apply(self.policy.decision, self.policy.signals, self.settings)  # nor the network joined to be left

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from core.contracts.control import GrantParams
 from core.contracts.credit import BoardParams, Leaderboard, Published, SignedTotals
+from core.contracts.line import Line
 from core.contracts.manifest import Manifest
 from core.contracts.net import ANYWHERE, PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, Met, NetworkStatus
@@ -246,8 +247,12 @@ class NetworkPlace(Protocol):
             forbidden: why it may not, a sentence; "": it may.
         """
 
-    def limit(self, upload: float, download: float) -> None:
-        """Move no more bytes a second than that, over all peers; 0: no limit."""
+    def limit(self, upload: float, download: float, far: tuple[float, float]) -> None:
+        """Move no more bytes a second than that, over all peers and over those beyond the local network (`far`, up and
+        down); 0: no limit."""
+
+    def line(self) -> Line:
+        """What was measured of this PC's line."""
 
     def keep_ports(self, files: Files) -> None:
         """Note where this PC listens, for its next start."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from core.contracts.control import PROTOCOL
+from core.contracts.line import LineStatus
 from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
 from core.contracts.status import ProcessStatus, RuleStatus, Status
@@ -36,6 +37,7 @@ class Report:
         devices: Devices,
         yields: Yields,
         notes: Callable[[], list[Notice]],
+        line: Callable[[], LineStatus | None],
     ) -> None:
         """
         Args:
@@ -47,9 +49,11 @@ class Report:
             devices: what computes.
             yields: how fast the PC was given back.
             notes: sentences about what is wrong with no run in particular.
+            line: the limits of bandwidth in force.
         """
         self._folder, self._runs, self._policy, self._windows = folder, runs, policy, windows
         self._energy, self._devices, self._yields, self._notes = energy, devices, yields, notes
+        self._line = line
 
     def status(self, run: Run, settings: Settings) -> Status:
         """All figures, as of the last decision.
@@ -58,9 +62,8 @@ class Report:
             run: of which the run's figures are.
             settings: those in use.
         """
-        decision, signals = self._policy.decision, self._policy.signals
-        compute, told, progress = run.compute, run.compute.figures, run.compute.progress
-        idle, front, power = signals.idle_s, signals.front.value, signals.power.value
+        decision, signals, compute = self._policy.decision, self._policy.signals, run.compute
+        told, progress, idle = compute.figures, compute.progress, signals.idle_s
         return Status(
             version=VERSION,
             protocol=PROTOCOL,
@@ -105,11 +108,12 @@ class Report:
                 decision, signals, settings, self._energy.load, [one.compute for one in self._runs]
             ),
             energy=self._energy.status(settings),
-            front=None if front is None else front.kind,
+            front=signals.front.value.kind if signals.front.value else None,
             locked=signals.locked.value,
-            mains=None if power is None else power.mains,
+            mains=signals.power.value.mains if signals.power.value else None,
             run_id=run.id,
             runs=[one.status() for one in self._runs],
+            line=self._line(),
         )
 
     def _processes(self) -> list[ProcessStatus]:

@@ -3904,20 +3904,16 @@
       <translation>Upload höchstens</translation>
     </message>
     <message>
-      <source>To all peers together.</source>
-      <translation>An alle Peers zusammen.</translation>
-    </message>
-    <message>
-      <source>No limit</source>
-      <translation>Keine Grenze</translation>
+      <source>To all peers together. Automatic is a quarter of your line's upload, as measured with peers, and spares your local network. For no limit at all, enter 10,000,000.</source>
+      <translation>An alle Peers zusammen. Automatisch ist ein Viertel Ihres Uploads, gemessen mit Peers; Ihr lokales Netz ist ausgenommen. Für gar keine Grenze geben Sie 10.000.000 ein.</translation>
     </message>
     <message>
       <source>Download at most</source>
       <translation>Download höchstens</translation>
     </message>
     <message>
-      <source>From all peers together.</source>
-      <translation>Von allen Peers zusammen.</translation>
+      <source>From all peers together. Automatic is twice the automatic limit for uploads.</source>
+      <translation>Von allen Peers zusammen. Automatisch ist das Doppelte der automatischen Upload-Grenze.</translation>
     </message>
     <message>
       <source>Monthly traffic</source>
@@ -3926,6 +3922,10 @@
     <message>
       <source>Both ways, in a calendar month; then the network waits for the next one.</source>
       <translation>In beide Richtungen, in einem Kalendermonat; dann wartet das Netzwerk auf den nächsten.</translation>
+    </message>
+    <message>
+      <source>No limit</source>
+      <translation>Keine Grenze</translation>
     </message>
     <message>
       <source>Name on boards</source>
@@ -5178,6 +5178,10 @@
       <translation>Die Kurve beginnt neu.</translation>
     </message>
     <message>
+      <source>file.loss_line</source>
+      <translation>Wie schnell Ihre Leitung sendet, wird neu gemessen.</translation>
+    </message>
+    <message>
       <source>file.loss_ports</source>
       <translation>Andere Peers suchen diesen PC an seinem neuen Port.</translation>
     </message>
@@ -5731,6 +5735,26 @@
     <message>
       <source>ledger.unreadable</source>
       <translation>Der Verlauf deiner Beiträge ist nicht lesbar: {why}.</translation>
+    </message>
+    <message>
+      <source>line.chosen</source>
+      <translation>Höchstens {rate:traffic}/s, wie von Ihnen gewählt.</translation>
+    </message>
+    <message>
+      <source>line.measured</source>
+      <translation>Höchstens {rate:traffic}/s an Peers außerhalb Ihres lokalen Netzes: ein Viertel der gemessenen {measured:traffic}/s.</translation>
+    </message>
+    <message>
+      <source>line.quota</source>
+      <translation>Höchstens {rate:traffic}/s: Vom Datenvolumen dieses Monats ist wenig übrig.</translation>
+    </message>
+    <message>
+      <source>line.twice</source>
+      <translation>Höchstens {rate:traffic}/s von Peers außerhalb Ihres lokalen Netzes: das Doppelte der automatischen Upload-Grenze.</translation>
+    </message>
+    <message>
+      <source>line.unmeasured</source>
+      <translation>Höchstens {rate:traffic}/s an Peers außerhalb Ihres lokalen Netzes, bis Ihr Upload gemessen ist.</translation>
     </message>
     <message>
       <source>links.not_changed</source>
@@ -7021,6 +7045,10 @@
     <message>
       <source>traffic.host</source>
       <translation>Verteilen von Experten</translation>
+    </message>
+    <message>
+      <source>traffic.line</source>
+      <translation>Messung Ihres Uploads</translation>
     </message>
     <message>
       <source>traffic.other</source>

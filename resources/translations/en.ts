@@ -1359,6 +1359,10 @@
       <translation>The curve starts again from zero.</translation>
     </message>
     <message>
+      <source>file.loss_line</source>
+      <translation>The speed of your line is measured again.</translation>
+    </message>
+    <message>
       <source>file.loss_ports</source>
       <translation>Other peers look for this PC at its new port.</translation>
     </message>
@@ -1912,6 +1916,26 @@
     <message>
       <source>ledger.unreadable</source>
       <translation>The history of your contributions cannot be read: {why}.</translation>
+    </message>
+    <message>
+      <source>line.chosen</source>
+      <translation>At most {rate:traffic}/s, as you chose.</translation>
+    </message>
+    <message>
+      <source>line.measured</source>
+      <translation>At most {rate:traffic}/s to peers outside your local network: a quarter of the {measured:traffic}/s measured.</translation>
+    </message>
+    <message>
+      <source>line.quota</source>
+      <translation>At most {rate:traffic}/s: little of this month's traffic is left.</translation>
+    </message>
+    <message>
+      <source>line.twice</source>
+      <translation>At most {rate:traffic}/s from peers outside your local network: twice the automatic upload limit.</translation>
+    </message>
+    <message>
+      <source>line.unmeasured</source>
+      <translation>At most {rate:traffic}/s to peers outside your local network, until your upload is measured.</translation>
     </message>
     <message>
       <source>links.not_changed</source>
@@ -3202,6 +3226,10 @@
     <message>
       <source>traffic.host</source>
       <translation>Sharing out experts</translation>
+    </message>
+    <message>
+      <source>traffic.line</source>
+      <translation>Measuring your upload</translation>
     </message>
     <message>
       <source>traffic.other</source>

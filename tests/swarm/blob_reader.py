@@ -8,9 +8,9 @@ import sys
 
 from core.contracts.errors import HearthError
 from core.contracts.hosting import CHUNK, FileRead, ReadFile
-from core.contracts.net import PeerAddress, of_run
+from core.contracts.net import READ_FILE, PeerAddress, of_run
 from core.identity import Identity, PeerId
-from core.swarm.fetching import CHUNK_S, READ_FILE
+from core.swarm.fetching import CHUNK_S
 from tests.worked_peers import worked_peer
 
 AT_ONCE = 4

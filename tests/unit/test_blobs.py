@@ -18,7 +18,7 @@ import torch
 from core.contracts.errors import CheckpointError, NetworkError
 from core.contracts.files import PartFile
 from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
-from core.contracts.net import of_run
+from core.contracts.net import READ_FILE, of_run
 from core.experts.grid import Uid
 from core.identity import PeerId
 from core.net.rpc import Context, RpcNode
@@ -28,7 +28,7 @@ from core.store.part_header import describe
 from core.store.quota import HEADROOM
 from core.store.run_files import KEEPERS, RunFiles
 from core.swarm import fetching, replication
-from core.swarm.fetching import READ_FILE, fetch_file
+from core.swarm.fetching import fetch_file
 from core.swarm.hosted import HostedExperts
 from core.swarm.members import Hosted
 from core.swarm.replication import Copies, Copy

@@ -14,13 +14,12 @@ from core.contracts import manifest as manifests
 from core.contracts.errors import CheckpointError, DataError
 from core.contracts.hosting import FileRead, ReadFile
 from core.contracts.manifest import Manifest, Shard, ShardList
-from core.contracts.net import of_run
+from core.contracts.net import READ_FILE, of_run
 from core.contracts.pipe import Reading
 from core.net.rpc import Context
 from core.store import shards
 from core.store.run_files import KEEPERS
 from core.swarm import shard_exchange
-from core.swarm.fetching import READ_FILE
 from core.swarm.mirrors import Mirrors
 from core.swarm.shard_exchange import AHEAD, ShardExchange
 from tests.dht_peers import Peer, peers, until

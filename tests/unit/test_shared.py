@@ -12,7 +12,7 @@ import torch
 from core.contracts import manifest
 from core.contracts.hosting import FileRead, ReadFile
 from core.contracts.manifest import Shard
-from core.contracts.net import of_run
+from core.contracts.net import READ_FILE, of_run
 from core.dht.records import own_subkey
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
@@ -22,7 +22,6 @@ from core.runtime.part_files import Part, pack
 from core.store import shards
 from core.store.progress import Progress
 from core.swarm import shard_exchange
-from core.swarm.fetching import READ_FILE
 from core.swarm.hosted import HostedExperts
 from core.swarm.members import Members
 from core.swarm.mirrors import Mirrors
