@@ -310,6 +310,8 @@ THREADS = Tell("threads", int)
 """How many may be used; 0: half of the cores that this process may use."""
 SHARE = Tell("share", float)
 """Compute for this share of the time, over 0 and at most 1, and rest in between (`core.runtime.duty_cycle`)."""
+ASIDE = Tell("aside", bool)
+"""Whether training gives way, as somebody asks the model of another run of this PC."""
 DEVICE = Method("device", SetDevice, Placed, urgent=True)
 """Go to another device; the one before starts no further kernel. Answered once all is there; not, if there is a newer
 such call meanwhile."""

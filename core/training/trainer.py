@@ -6,6 +6,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, cast
 
@@ -121,7 +122,7 @@ class Trainer(Movable):
     async def run(self) -> None:
         """Train until cancelled, with `in_flight` batches on the way, or as many as `MEMORY` holds and peers serve."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._trunk.agree(self._run, self._evaluate), name="trunk")
+            group.create_task(self._trunk.agree(self._run_for_others, self._evaluate), name="trunk")
             group.create_task(self._keep_training(), name="batches 0")
             await self._measured.wait()
             for number in range(1, min(self._training.in_flight, MEMORY // self.batch_bytes)):
@@ -281,6 +282,10 @@ class Trainer(Movable):
             passes.append(passed)
         return await run(self._network.segments[-1], h), passes
 
+    def aside(self) -> AbstractContextManager[None]:
+        """Within it somebody waits for an answer: see `KernelGate.aside`."""
+        return self._kernel_gate.aside()
+
     @property
     def step(self) -> int:
         """Batches whose gradients the trunk has applied."""
@@ -348,6 +353,14 @@ class Trainer(Movable):
     async def _run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """Run one training kernel, on the processor if the trunk's device has no room for it (a `Run`)."""
         await self._kernel_gate.wait()
+        return self._run_now(kernel, *arguments)
+
+    async def _run_for_others(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """The same for one that other trainers wait for."""
+        await self._kernel_gate.wait(for_others=True)
+        return self._run_now(kernel, *arguments)
+
+    def _run_now(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         self.go_to(self._kernel_gate.device)
         return self._kernel_gate.run_now(self.with_room, partial(kernel, *arguments))
 

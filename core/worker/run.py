@@ -163,6 +163,10 @@ class Run:
         self.compute.terms.set_share(share)
         self.compute.terms.set_threads(threads)
 
+    def step_aside(self, wanted: bool) -> None:
+        """Give way, or not, to somebody who asks another run of this PC."""
+        self.compute.terms.step_aside(wanted)
+
     def step(self, decision: Decision) -> None:
         """Tell the others what has changed, note what is done, save the figures. To be called about once a second."""
         told = decision.state, self.compute.at_work, self.compute.figures.measured
@@ -200,6 +204,11 @@ class Run:
     def device(self) -> str:
         """On which its experts are."""
         return self.compute.accelerator.device
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody waits for its model's answer."""
+        return self.compute.questions.waits
 
     @property
     def at_work(self) -> bool:

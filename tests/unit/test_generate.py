@@ -1,6 +1,7 @@
 """The model goes on with a text: the same draws give the same text, and who answered is told."""
 
 import asyncio
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 
 from core.contracts.errors import ComputeError
 from core.contracts.pipe import Answered, Generate
+from core.training import asking
 from core.training.asking import ask
 from tests.unit.text_run import SMALL, Setup, text_run
 
@@ -58,19 +60,41 @@ async def test_any_beginning_will_do(setup: Setup) -> None:
             assert len(await written(setup, prompt, 2)) == 2
 
 
-async def test_batches_on_the_way_come_to_their_end_and_the_next_ones_begin_afterwards(setup: Setup) -> None:
+@pytest.mark.parametrize("end", ["complete", "left", "cancelled", "failed"])
+async def test_training_is_held_while_a_text_is_written_and_goes_on_at_its_end(
+    setup: Setup, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE_S", 0.0)
+    trainer, runtime, texts = setup.trainer, setup.runtime, asyncio.Queue[Answered]()
     setup.kernel_gate.open()
+
+    async def read() -> None:
+        async with aclosing(ask(trainer, Generate(b"import", 30 if end == "complete" else 10_000, 0.7, 1))) as text:
+            async for byte in text:
+                texts.put_nowait(byte)
+                if end == "left" and texts.qsize() > 10:
+                    break
+
     async with setup.running(), asyncio.timeout(60):
-        stream = ask(setup.trainer, Generate(b"import", 10_000, 0.7, 1))
-        await anext(stream)
-        while setup.trainer.window.in_flight:
-            await anext(stream)
-        step = setup.trainer.step
-        for _ in range(20):
-            await anext(stream)
-        assert (setup.trainer.step, setup.trainer.window.in_flight) == (step, 0), "a question goes before training"
-        await stream.aclose()
-        while setup.trainer.step == step:  # noqa: ASYNC110  (training goes on)
+        while not trainer.step:  # noqa: ASYNC110  (training goes on)
+            await asyncio.sleep(0)
+        reading = asyncio.create_task(read())
+        await texts.get()
+        held = trainer.step, trainer.window.in_flight, runtime.last_kernel_end
+        for _ in range(10):
+            await texts.get()
+            assert (trainer.step, trainer.window.in_flight, runtime.last_kernel_end) == held
+        assert held[1], "batches on the way wait as well"
+        if end == "cancelled":
+            reading.cancel()
+        if end == "failed":
+            for uid in list(setup.backends):
+                setup.directory.remove(uid)
+        await asyncio.wait([reading])
+        assert end != "failed" or isinstance(reading.exception(), ComputeError)
+        for uid in list(setup.backends):
+            setup.directory.add(uid)
+        while trainer.step == held[0]:  # noqa: ASYNC110
             await asyncio.sleep(0)
 
 

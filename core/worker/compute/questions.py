@@ -35,6 +35,11 @@ class Questions:
         """Questions that wait for compute."""
         self._is_ready = False
 
+    @property
+    def waits(self) -> bool:
+        """Whether somebody waits for an answer."""
+        return self._count > 0
+
     def ready(self) -> None:
         """Compute can be asked now."""
         self._is_ready = True
