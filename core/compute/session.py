@@ -124,7 +124,9 @@ class Session:
         calls.listen(pipe.TRAIN, lambda _: self._start())
         calls.listen(pipe.THREADS, self._use_threads)
         calls.listen(pipe.SHARE, self._kernel_gate.duty.set)
-        calls.listen(pipe.ASIDE, lambda aside: self._kernel_gate.step_aside() if aside else self._kernel_gate.step_back())
+        calls.listen(
+            pipe.ASIDE, lambda aside: self._kernel_gate.step_aside() if aside else self._kernel_gate.step_back()
+        )
         calls.listen(pipe.MEASURE, lambda _: self._to_measure.set())
         calls.register(pipe.TAKE_TRUNK, self._take_trunk)
         calls.listen(pipe.QUIT, lambda _: self._quit.set())

@@ -28,7 +28,7 @@ async def ask(trainer: Trainer, question: Question) -> AsyncGenerator[Answered, 
         HearthError: the question cannot be answered, and why.
     """
     exchange = trainer.task.encode(question, trainer.ends)
-    with trainer.aside():
+    with trainer.kernel_gate.aside():
         while (inputs := exchange.inputs) is not None:
             start = time.monotonic()
             outputs, experts = await _asked(trainer, inputs)

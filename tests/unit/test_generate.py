@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from core.contracts.errors import ComputeError
-from core.contracts.pipe import Answered, Generate
+from core.contracts.pipe import Answered, Generate, Written
 from core.training import asking
 from core.training.asking import ask
 from tests.unit.text_run import SMALL, Setup, text_run
@@ -26,7 +26,7 @@ async def written(
 
 
 def text_of(answers: list[Answered]) -> bytes:
-    return b"".join(step.answer for step in answers if isinstance(step.answer, bytes))
+    return bytes(step.answer.choice.byte for step in answers if isinstance(step.answer, Written))
 
 
 async def test_the_seed_says_what_is_drawn_and_experts_of_every_layer_are_told(setup: Setup) -> None:
@@ -52,6 +52,18 @@ async def test_without_temperature_each_byte_is_the_likeliest_after_those_before
             outputs, _ = await setup.trainer.infer(torch.tensor([list(text[-16:])]))
             assert int(outputs[0, -1].argmax()) == byte
             text += bytes([byte])
+
+
+async def test_it_is_told_how_sure_the_model_was_and_what_else_it_found_likely(setup: Setup) -> None:
+    async with setup.running():
+        outputs, _ = await setup.trainer.infer(torch.tensor([list(b"for x in")]))
+        cold, hot = [await written(setup, b"for x in", 1, temperature) for temperature in (0.0, 5.0)]
+    shares = outputs[0, -1].double().softmax(0)
+    for answer in (cold[0].answer, hot[0].answer):
+        assert isinstance(answer, Written)
+        assert answer.choice.share == pytest.approx(float(shares[answer.choice.byte]), rel=1e-4)
+        assert [one.byte for one in answer.best] == shares.topk(4).indices.tolist()
+        assert [one.share for one in answer.best] == pytest.approx(shares.topk(4).values.tolist(), rel=1e-4)
 
 
 async def test_any_beginning_will_do(setup: Setup) -> None:

@@ -82,7 +82,9 @@ class Questions:
             told = await anext(answers)
         read = told.answer
         assert isinstance(read, Predicted)
-        return Prediction(read.probabilities, read.seen, told.experts, told.step, self._progress.accuracy, told.ms)
+        progress = self._progress
+        experts, step, ms = told.experts, told.step, told.ms
+        return Prediction(read.probabilities, read.seen, experts, step, progress.accuracy, ms, progress.learnt)
 
     async def generate(self, text: Generate) -> AsyncGenerator[Answered, None]:
         """The bytes of a text as they come. To be closed if nobody reads on.

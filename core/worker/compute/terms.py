@@ -1,4 +1,4 @@
-"""On which terms compute works: threads, share of the time, device, behind whom. It is told of changes as soon as it can hear."""
+"""On which terms compute works: threads, share of the time, device. It is told of changes as soon as it can hear."""
 
 import asyncio
 from collections.abc import Callable
