@@ -1,6 +1,8 @@
 """The model goes on with a text: the same draws give the same text, and who answered is told."""
 
 import asyncio
+import math
+from collections import Counter
 from contextlib import aclosing
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import torch
 
 from core.contracts.errors import ComputeError
 from core.contracts.pipe import Answered, Generate, Written
+from core.contracts.status import CurvePoint
 from core.training import asking
 from core.training.asking import ask
 from tests.unit.text_run import SMALL, Setup, text_run
@@ -64,6 +67,17 @@ async def test_it_is_told_how_sure_the_model_was_and_what_else_it_found_likely(s
         assert answer.choice.share == pytest.approx(float(shares[answer.choice.byte]), rel=1e-4)
         assert [one.byte for one in answer.best] == shares.topk(4).indices.tolist()
         assert [one.share for one in answer.best] == pytest.approx(shares.topk(4).values.tolist(), rel=1e-4)
+
+
+async def test_an_evaluation_tells_what_guessing_by_frequency_would_give(setup: Setup) -> None:
+    async with setup.running():
+        setup.kernel_gate.open()
+        point = await setup.trainer.evaluate()
+    held_out = setup.data.held_out.labels.flatten().tolist()
+    shares = [count / len(held_out) for count in Counter(held_out).values()]
+    assert point.chance == pytest.approx(-sum(share * math.log(share) for share in shares))
+    assert not point.learnt, "after a few steps it is worse than that"
+    assert CurvePoint(1, 1, 2.0, 0.5, chance=2.5).learnt and CurvePoint(1, 1, 9.0, 0.1).learnt
 
 
 async def test_any_beginning_will_do(setup: Setup) -> None:
