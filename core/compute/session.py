@@ -124,6 +124,9 @@ class Session:
         calls.listen(pipe.TRAIN, lambda _: self._start())
         calls.listen(pipe.THREADS, self._use_threads)
         calls.listen(pipe.SHARE, self._kernel_gate.duty.set)
+        calls.listen(
+            pipe.ASIDE, lambda aside: self._kernel_gate.step_aside() if aside else self._kernel_gate.step_back()
+        )
         calls.listen(pipe.MEASURE, lambda _: self._to_measure.set())
         calls.register(pipe.TAKE_TRUNK, self._take_trunk)
         calls.listen(pipe.QUIT, lambda _: self._quit.set())
@@ -295,9 +298,9 @@ class Session:
         self._calls.tell(pipe.PROGRESS, self._progress())
 
     def _progress(self) -> Progress:
-        trainer, runtime, now = self._trainer, self._runtime, time.monotonic()
+        trainer, runtime, gate, now = self._trainer, self._runtime, self._kernel_gate, time.monotonic()
         if trainer.step != self._through[0] or not (
-            self._trains and self._kernel_gate.is_open and self._measured.is_set() and not trainer.reached
+            self._trains and gate.is_open and not gate.is_aside and self._measured.is_set() and not trainer.reached
         ):
             self._through = trainer.step, now
         self._rates.append((time.monotonic(), trainer.trained, runtime.calls))

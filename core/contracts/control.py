@@ -237,6 +237,18 @@ class Answer(msgspec.Struct, frozen=True):
     """Who answered: "local" is this PC, others by their peer's name; "" nobody."""
 
 
+CHOICES = 4
+"""Bytes that are told of those that a model could have written next."""
+
+
+class Choice(msgspec.Struct, frozen=True, array_like=True):
+    """A byte that a model could have written next."""
+
+    byte: Annotated[int, msgspec.Meta(ge=0, le=255)]
+    share: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    """Its probability, before the temperature."""
+
+
 class Prediction(msgspec.Struct, frozen=True):
     probabilities: list[float]
     """Of the digits 0 to 9."""
@@ -246,6 +258,8 @@ class Prediction(msgspec.Struct, frozen=True):
     step: int
     accuracy: float | None
     ms: float
+    learnt: bool = True
+    """Whether the model does better than guessing, as last measured."""
 
 
 class GenerateParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -278,6 +292,10 @@ class Piece(msgspec.Struct, frozen=True):
     """Empty while a character is not complete."""
     experts: list[Answer]
     ms: float
+    choice: Choice | None = None
+    """The byte itself, and how sure the model was of it; None: a worker that does not tell."""
+    best: Annotated[list[Choice], msgspec.Meta(max_length=CHOICES)] = []
+    """What the model found likeliest, best first."""
 
 
 class Continued(msgspec.Struct, frozen=True):
@@ -289,6 +307,8 @@ class Continued(msgspec.Struct, frozen=True):
     seed: int
     bits: float | None
     """Bits a byte on unseen text, as last measured."""
+    learnt: bool = True
+    """Whether the model does better than guessing by how frequent each byte is, as last measured."""
 
 
 class GridParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

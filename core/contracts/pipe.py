@@ -9,7 +9,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 import msgspec
 
-from core.contracts.control import Answer
+from core.contracts.control import Answer, Choice
 from core.contracts.files import PartFile
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, Sentences
@@ -242,11 +242,18 @@ class Predicted(Message, frozen=True):
     """What the model saw, row by row: float32 [8, 8]."""
 
 
+class Written(Message, frozen=True):
+    """The next byte of a text."""
+
+    choice: Choice
+    best: list[Choice]
+    """What the model found likeliest, best first; no more than `CHOICES`."""
+
+
 class Answered(Message, frozen=True):
     """What one pass through the network gave."""
 
-    answer: Predicted | bytes
-    """Of a text, its next byte."""
+    answer: Predicted | Written
     experts: list[Answer]
     """Each expert's part, by layer, best first."""
     step: int
@@ -310,6 +317,8 @@ THREADS = Tell("threads", int)
 """How many may be used; 0: half of the cores that this process may use."""
 SHARE = Tell("share", float)
 """Compute for this share of the time, over 0 and at most 1, and rest in between (`core.runtime.duty_cycle`)."""
+ASIDE = Tell("aside", bool)
+"""Whether training gives way, as somebody asks the model of another run of this PC."""
 DEVICE = Method("device", SetDevice, Placed, urgent=True)
 """Go to another device; the one before starts no further kernel. Answered once all is there; not, if there is a newer
 such call meanwhile."""

@@ -242,6 +242,13 @@ class CurvePoint(msgspec.Struct, frozen=True, array_like=True):
     accuracy: Share
     time: Time | None = None
     """Unix time at which the worker heard of it; None: a Hearth that did not note it."""
+    chance: float | None = None
+    """Held-out loss of guessing by how frequent each answer is, nats; None: a Hearth that did not note it."""
+
+    @property
+    def learnt(self) -> bool:
+        """Whether the model does better than that."""
+        return self.chance is None or self.loss < self.chance
 
 
 class LogLine(msgspec.Struct, frozen=True):

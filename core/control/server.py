@@ -26,6 +26,7 @@ from core.contracts.telemetry import NoticeParams
 from core.contracts.trunk_status import TrunkParams
 from core.control.doctor import examine
 from core.regular_files import read_regular
+from core.worker import prompts
 from core.worker.collecting import collected_of
 from core.worker.peer import Peer
 from core.worker.report import VERSION
@@ -237,7 +238,10 @@ class _Session:
             "lift": (wire.LiftParams, lambda params: worker.policy.lift(params.rule, params.seconds)),
             "end_lift": (wire.EndLiftParams, lambda params: worker.policy.end_lift(params.rule)),
             "quit": (_NoParams, lambda _: worker.quit()),
-            "predict": (wire.PredictParams, lambda params: worker.runs.asked(params.run, "picture").predict(params)),
+            "predict": (
+                wire.PredictParams,
+                lambda params: prompts.predict(worker.runs.asked(params.run, "picture"), params),
+            ),
             "generate": (wire.GenerateParams, lambda params: self._generate(request.id, params)),
             "stop": (wire.StopParams, lambda params: self._stop(params.request)),
             "set_settings": (wire.SetSettingsParams, lambda params: worker.set_settings(params.changes)),
@@ -283,13 +287,12 @@ class _Session:
 
         Raises:
             QuestionError: the client stopped it.
-            HearthError: as `Run.generate`.
+            HearthError: as `prompts.generate`.
         """
         task = asyncio.current_task()
         try:
-            return await self._worker.runs.asked(params.run, "text").generate(
-                params, lambda *piece: self._push("piece", wire.Piece(number, *piece))
-            )
+            run = self._worker.runs.asked(params.run, "text")
+            return await prompts.generate(run, params, lambda *piece: self._push("piece", wire.Piece(number, *piece)))
         except asyncio.CancelledError:
             if self._streams.get(number) is task:
                 raise

@@ -43,6 +43,11 @@ class FairQueue:
         if not self._waiting:  # nothing waits: all callers are equal again
             self._ends.clear()
 
+    @property
+    def others_wait(self) -> bool:
+        """Whether a task of another caller than this process waits."""
+        return any(self._waiting)
+
     def ahead(self, caller: str, cost: int) -> int:
         """Work that is done before a new task of `cost` begins, if every caller goes on asking; 0 if none waits."""
         mine = self._waiting.get(caller, 0)

@@ -1,8 +1,9 @@
-"""The gate that gives the machine back: no training kernel starts while it is closed, or while it rests."""
+"""The gate that gives the machine back: no training kernel starts while it is closed, rests, or people ask."""
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -10,6 +11,9 @@ import torch
 from core.runtime.device import CPU, Device
 from core.runtime.duty_cycle import DutyCycle
 from core.runtime.load import Load
+
+FOR_OTHERS = 0.1
+"""Of the time, while somebody asks the model: for the training kernels that other peers wait for."""
 
 
 class KernelGate:
@@ -24,11 +28,15 @@ class KernelGate:
         self._opened = asyncio.Event()
         self._listeners: list[Callable[[], None]] = []
         self.poll = poll
+        self.load = Load()
         self.duty = DutyCycle()
         """It rests as this says, also while it is open."""
-        self.is_held = self._resting = False
+        self._for_others = DutyCycle(spent=lambda: self.load.seconds)
+        """The same for what other peers wait for, while somebody asks the model."""
+        self._resting: set[DutyCycle] = set()
+        self._asking = 0
+        self.is_held = False
         self._rested: list[Callable[[], None]] = []
-        self.load = Load()
         self.device: Device = CPU
         """Where kernels run: one has ended when this has done all that it was asked for."""
         self.ends: dict[str, float] = {}
@@ -37,15 +45,56 @@ class KernelGate:
         """time.monotonic() at the end of the last training kernel."""
 
     @property
-    def resting(self) -> bool:
-        """Whether it is open, but no training kernel may start before the end of a rest."""
-        return self._resting
+    def is_aside(self) -> bool:
+        """Whether somebody asks the model."""
+        return self._asking > 0
 
-    def may_start(self) -> bool:
-        """Whether a training kernel may start now. To be called from the loop's thread."""
+    @property
+    def resting(self) -> bool:
+        """Whether it is open, but no training kernel may start before who listens to rests is called, or others ask."""
+        return self.is_aside or self.duty in self._resting
+
+    @property
+    def share(self) -> float:
+        """Of the time, how much training kernels that others wait for get."""
+        return self.duty.share * self._for_others.share
+
+    def may_start(self, for_others: bool = False) -> bool:
+        """Whether a training kernel may start now. To be called from the loop's thread.
+
+        Args:
+            for_others: whether other peers wait for it.
+        """
         if self.is_open:
             self.poll()
-        return self.is_open and not self.is_held and not self._rest()
+        if not self.is_open or self.is_held or self._rest(self.duty):
+            return False
+        return not self.is_aside or (for_others and not self._rest(self._for_others))
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Within it somebody waits for an answer of the model: training does, but for a little of what peers wait for.
+
+        A byte of a text passes through all layers one after the other, and at each would wait for a training kernel.
+        """
+        self.step_aside()
+        try:
+            yield
+        finally:
+            self.step_back()
+
+    def step_aside(self) -> None:
+        """Begin what `aside` does. To be called from the loop's thread."""
+        self._asking += 1
+        if self._asking == 1:
+            self._for_others.set(FOR_OTHERS)
+
+    def step_back(self) -> None:
+        """End it. To be called from the loop's thread."""
+        self._asking -= 1
+        if not self.is_aside:
+            self._for_others.set(1.0)
+            self._tell_opened()
 
     def hold(self) -> None:
         """Let no kernel start until `release`: a word that matters is on its way. A signal's handler may call it."""
@@ -57,15 +106,15 @@ class KernelGate:
             self.is_held = False
             self._wake()
 
-    def _rest(self) -> bool:
+    def _rest(self, duty: DutyCycle) -> bool:
         """Whether it is time to rest; who waits is woken at the end of it, all in the order in which they came."""
-        if not self._resting and (rest_s := self.duty.rest_s()):
-            self._resting = True
-            asyncio.get_running_loop().call_later(rest_s, self._go_on)
-        return self._resting
+        if duty not in self._resting and (rest_s := duty.rest_s()):
+            self._resting.add(duty)
+            asyncio.get_running_loop().call_later(rest_s, self._go_on, duty)
+        return duty in self._resting
 
-    def _go_on(self) -> None:
-        self._resting = False
+    def _go_on(self, duty: DutyCycle) -> None:
+        self._resting.discard(duty)
         self._wake()
 
     def _wake(self) -> None:
@@ -86,19 +135,23 @@ class KernelGate:
     def open(self) -> None:
         """Let training go on. To be called from the loop's thread."""
         self.is_open = True
+        self._tell_opened()
+
+    def _tell_opened(self) -> None:
         self._opened.set()
         for listener in self._listeners:
             listener()
 
     def listen(self, listener: Callable[[], None], rests: bool = False) -> None:
-        """Have `listener` called whenever the gate is opened and, if it wants, at the end of each rest."""
+        """Have `listener` called whenever the gate is opened, or nobody asks the model any more; and, if it wants, at
+        the end of each rest."""
         self._listeners.append(listener)
         if rests:
             self._rested.append(listener)
 
-    async def wait(self) -> None:
-        """Until the gate is open; does not give way to others if it is."""
-        while not self.may_start():
+    async def wait(self, for_others: bool = False) -> None:
+        """Until `may_start`; does not give way to others if that is now."""
+        while not self.may_start(for_others):
             self._opened.clear()
             await self._opened.wait()
 

@@ -180,12 +180,12 @@ class Runtime:
         """Seconds until a new request is served, if every caller goes on asking."""
         pools = [(self._pools.get((call.uid, direction)), call.inputs.shape[0]) for call in calls]
         cost = sum(pool.cost(rows) for pool, rows in pools if pool is not None)
-        return self._turns.ahead(caller, cost) * self._pace / self._kernel_gate.duty.share
+        return self._turns.ahead(caller, cost) * self._pace / self._kernel_gate.share
 
     @property
     def load(self) -> float:
         """0 idle, 1 busy without pause; above that, the seconds of work that wait."""
-        load, share = self._kernel_gate.load, self._kernel_gate.duty.share
+        load, share = self._kernel_gate.load, self._kernel_gate.share
         return min(1.0, load.share() / share) + self._turns.waiting * self._pace / share
 
     @property
@@ -224,15 +224,18 @@ class Runtime:
         kernel."""
         if self._inference:
             self._serve(self._inference)
-        elif self._begun and self._kernel_gate.may_start():
+        elif self._begun and self._may_start():
             self._kernel_gate.run_now(self._go_on, self._begun)
-        elif self._pending and next(iter(self._pending.values())) <= _now() and self._kernel_gate.may_start():
+        elif self._pending and next(iter(self._pending.values())) <= _now() and self._may_start():
             self._kernel_gate.run_now(self._step, next(iter(self._pending)))
-        elif self._training and self._kernel_gate.may_start():
+        elif self._training and self._may_start():
             self._kernel_gate.run_now(self._serve, self._training)
         else:
             return False
         return True
+
+    def _may_start(self) -> bool:
+        return self._kernel_gate.may_start(for_others=self._turns.others_wait)
 
     async def _idle(self) -> None:
         """Until a request comes, the gate is opened, or gathered gradients are due."""

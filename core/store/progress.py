@@ -40,6 +40,11 @@ class Progress(msgspec.Struct):
         """The held-out loss as last measured, in bits: for text, those that a byte takes."""
         return self.curve[-1].loss / math.log(2) if self.curve else None
 
+    @property
+    def learnt(self) -> bool:
+        """Whether the model does better than guessing, as last measured."""
+        return bool(self.curve) and self.curve[-1].learnt
+
     def resume_at(self, step: int) -> None:
         """Forget what lies after `step`: compute went on from an older checkpoint than these figures."""
         self.curve = [point for point in self.curve if point.step <= step]

@@ -17,10 +17,7 @@ PATIENCE_S, RETRY_S = 5.0, 0.25
 
 
 async def ask(trainer: Trainer, question: Question) -> AsyncGenerator[Answered, None]:
-    """Answer a question, also while the gate is closed; others get their turn between any two kernels.
-
-    Meanwhile no batch is begun here: each byte of a text passes through all layers one after the other, and at each it
-    would wait for a kernel of a whole batch, and at other peers behind the calls of this PC's own batches.
+    """Answer a question, also while the gate is closed; training gives way meanwhile.
 
     Args:
         trainer: of the network that is asked.
@@ -31,7 +28,7 @@ async def ask(trainer: Trainer, question: Question) -> AsyncGenerator[Answered, 
         HearthError: the question cannot be answered, and why.
     """
     exchange = trainer.task.encode(question, trainer.ends)
-    with trainer.window.held():
+    with trainer.kernel_gate.aside():
         while (inputs := exchange.inputs) is not None:
             start = time.monotonic()
             outputs, experts = await _asked(trainer, inputs)

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import logging
-import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -32,7 +31,7 @@ from core.runtime.movable import Carry, Movable
 from core.training.data.shuffle_buffer import without_place
 from core.training.data.stream import Part, Stream, open_stream
 from core.training.models.network import build
-from core.training.tasks.task import Task, task_of
+from core.training.tasks.task import Task, chance, loss_product, task_of
 from core.training.timing import Timing
 from core.training.trunk.strategy import strategy_of
 from core.training.window import Window
@@ -102,7 +101,7 @@ class Trainer(Movable):
             for index, gate in enumerate(self._network.gates)
         ]
         self._directory = directory
-        self._kernel_gate = kernel_gate
+        self.kernel_gate = kernel_gate
         self._on_evaluated = on_evaluated
         self._judged = 0
         """The last step after which it was looked whether an evaluation is due."""
@@ -121,7 +120,7 @@ class Trainer(Movable):
     async def run(self) -> None:
         """Train until cancelled, with `in_flight` batches on the way, or as many as `MEMORY` holds and peers serve."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._trunk.agree(self._run, self._evaluate), name="trunk")
+            group.create_task(self._trunk.agree(self._run_for_others, self._evaluate), name="trunk")
             group.create_task(self._keep_training(), name="batches 0")
             await self._measured.wait()
             for number in range(1, min(self._training.in_flight, MEMORY // self.batch_bytes)):
@@ -129,7 +128,7 @@ class Trainer(Movable):
 
     async def _keep_training(self) -> None:
         while True:
-            await self._kernel_gate.wait()
+            await self.kernel_gate.wait()
             await self._until_experts_are_known()
             await self.window.room()
             with self.window.batch():
@@ -169,7 +168,7 @@ class Trainer(Movable):
             self._measured.set()
 
         head = self._network.segments[-1]
-        loss, by_h, by_head = await run(_loss_product, self.task, head, h, batch.labels, alive)
+        loss, by_h, by_head = await run(loss_product, self.task, head, h, batch.labels, alive)
         gradients = dict(zip(head.parameters(), by_head, strict=True))
         for segment, layer in reversed(list(zip(self._network.segments, self._layers, strict=False))):
             h, passed = tape.pop()
@@ -268,7 +267,7 @@ class Trainer(Movable):
             loss += float((self.task.losses(outputs, wanted) * alive).sum())
             right += float((self.task.right(outputs, wanted) * alive).sum())
             count += float(alive.sum())
-        return CurvePoint(step, samples, loss / count, right / count)
+        return CurvePoint(step, samples, loss / count, right / count, chance=chance(labels))
 
     async def infer(self, inputs: Tensor) -> tuple[Tensor, list[Passed]]:
         """The head's outputs [n, ..., classes] and what happened in each DMoE layer, by the trunk that is agreed with
@@ -347,9 +346,17 @@ class Trainer(Movable):
 
     async def _run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """Run one training kernel, on the processor if the trunk's device has no room for it (a `Run`)."""
-        await self._kernel_gate.wait()
-        self.go_to(self._kernel_gate.device)
-        return self._kernel_gate.run_now(self.with_room, partial(kernel, *arguments))
+        await self.kernel_gate.wait()
+        return self._run_now(kernel, *arguments)
+
+    async def _run_for_others(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """The same for one that other trainers wait for."""
+        await self.kernel_gate.wait(for_others=True)
+        return self._run_now(kernel, *arguments)
+
+    def _run_now(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        self.go_to(self.kernel_gate.device)
+        return self.kernel_gate.run_now(self.with_room, partial(kernel, *arguments))
 
     async def _run_at_once(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
         """The same for inference, which does not wait and stays where the trunk is."""
@@ -384,17 +391,3 @@ def _bytes(tape: list[tuple[Tensor, Passed]]) -> int:
     for _, passed in tape:
         tensors += [passed.x, passed.outputs, passed.order, passed.beam.scores, *(call.inputs for call in passed.calls)]
     return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())
-
-
-def _loss_product(
-    task: Task[Any], head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor
-) -> tuple[float, Tensor, tuple[Tensor, ...]]:
-    """Mean loss over the rows that are alive, and the gradients of its sum by `h` and the head's parameters."""
-    with torch.enable_grad():
-        h = h.detach().requires_grad_()
-        loss = (task.losses(head(h), labels) * alive).sum()
-    mean = loss.item() / int(alive.sum())
-    if not math.isfinite(mean):
-        raise ComputeError("its loss is not finite.")
-    by_h, *by_head = torch.autograd.grad(loss, [h, *head.parameters()])
-    return mean, by_h, tuple(by_head)

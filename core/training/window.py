@@ -31,23 +31,12 @@ class Window:
         """Set whenever a batch has come to its end."""
         self.in_flight = 0
         """Batches on the way."""
-        self._held = 0
 
     async def room(self) -> None:
         """Until one more batch may start."""
-        while self._held or self.in_flight >= max(1, int(self._size)):
+        while self.in_flight >= max(1, int(self._size)):
             self._changed.clear()
             await self._changed.wait()
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Within it no batch starts."""
-        self._held += 1
-        try:
-            yield
-        finally:
-            self._held -= 1
-            self._changed.set()
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:

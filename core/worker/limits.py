@@ -156,9 +156,11 @@ class Caps:
         heats = [found for name, found in self._heats.items() if decision.device != CPU or name in ("cpu", "cpu power")]
         cool = min((found.share for found in heats), default=1.0)
         share = min(decision.cpu_share * self._ramp.share(now), cool)
+        asked = {run.id for run in self._runs if run.is_asked}
         threads = decision.threads if settings.threads else 0
         for run in self._runs:
             run.allow(share * self._sharing.portion(run.id, runs), threads)
+            run.step_aside(bool(asked - {run.id}))
 
     def _control(self, decision: Decision, signals: Signals, settings: Settings, now: float) -> None:
         working = any(run.at_work for run in self._runs)

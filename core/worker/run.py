@@ -1,11 +1,8 @@
 """One run that this PC has joined: its manifest, files, place in the network, compute process and figures."""
 
 import asyncio
-import codecs
-import contextlib
 import logging
 import random
-import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,13 +11,12 @@ from typing import NamedTuple
 import msgspec
 
 from core.community.ledger import Ledger
-from core.contracts.control import Answer, Continued, GenerateParams, Prediction, PredictParams
-from core.contracts.errors import DataFolderError, QuestionError
+from core.contracts.errors import DataFolderError
 from core.contracts.export import Collected, CollectedPart
 from core.contracts.ledger import Amounts
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
-from core.contracts.pipe import Generate, Measured, Work
+from core.contracts.pipe import Measured, Work
 from core.contracts.run_times import closed
 from core.contracts.status import CurvePoint, GridStatus, RunStatus
 from core.contracts.succession import changes
@@ -163,6 +159,10 @@ class Run:
         self.compute.terms.set_share(share)
         self.compute.terms.set_threads(threads)
 
+    def step_aside(self, wanted: bool) -> None:
+        """Give way, or not, to somebody who asks another run of this PC."""
+        self.compute.terms.step_aside(wanted)
+
     def step(self, decision: Decision) -> None:
         """Tell the others what has changed, note what is done, save the figures. To be called about once a second."""
         told = decision.state, self.compute.at_work, self.compute.figures.measured
@@ -200,6 +200,11 @@ class Run:
     def device(self) -> str:
         """On which its experts are."""
         return self.compute.accelerator.device
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether somebody waits for its model's answer."""
+        return self.compute.questions.waits
 
     @property
     def at_work(self) -> bool:
@@ -299,52 +304,6 @@ class Run:
         """What its trainers have agreed on."""
         known = self.swarm.trunk() or TrunkStatus(self.id, self.manifest.strategy, [])
         return msgspec.structs.replace(known, reached=self.reached)
-
-    async def predict(self, picture: PredictParams) -> Prediction:
-        """What the run's model reads in a picture.
-
-        Raises:
-            QuestionError: it continues text instead.
-            PictureError, ComputeError: as `Questions.predict`.
-        """
-        if self.manifest.task.takes != "picture":
-            raise self._other_question()
-        return await self.compute.questions.predict(picture)
-
-    def _other_question(self) -> QuestionError:
-        """What people can ask instead."""
-        takes, name, title = self.manifest.task.takes, self.manifest.run, self.manifest.title
-        return QuestionError(
-            notice(
-                "question.run_continues_text"
-                if takes == "text"
-                else "question.run_reads_pictures"
-                if takes == "picture"
-                else "question.run_answers_nothing",
-                run=name,
-                title=title,
-            )
-        )
-
-    async def generate(self, params: GenerateParams, each: Callable[[str, list[Answer], float], None]) -> Continued:
-        """Go on with a text; `each` gets every byte's text, experts and milliseconds.
-
-        Raises:
-            QuestionError: the run's model reads pictures instead.
-            ComputeError: as `Questions.generate`.
-        """
-        if self.manifest.task.takes != "text":
-            raise self._other_question()
-        seed = secrets.randbelow(2**31) if params.seed is None else params.seed
-        decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        question = Generate(params.prompt.encode(), params.length, params.temperature, seed)
-        start, count, step = time.monotonic(), 0, 0
-        async with contextlib.aclosing(self.compute.questions.generate(question)) as told:
-            async for piece in told:
-                assert isinstance(piece.answer, bytes)
-                count, step = count + len(piece.answer), piece.step
-                each(decoder.decode(piece.answer), piece.experts, piece.ms)
-        return Continued(count, time.monotonic() - start, step, seed, self.compute.progress.bits)
 
 
 class _Owner(Owner):

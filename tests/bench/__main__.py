@@ -12,6 +12,7 @@ import msgspec
 from tests import figures
 from tests.bench import (
     alone,
+    answers,
     convergence,
     credit,
     desktop,
@@ -38,6 +39,7 @@ OUT = ROOT / "build" / "bench"
 SEEDS = 3
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "alone": lambda o: alone.measure(o.quick),
+    "answers": lambda o: answers.measure(o.quick),
     "convergence": lambda o: (
         convergence.measure(o.quick, o.data, o.seeds or SEEDS, o.out)
         if o.trunk is None

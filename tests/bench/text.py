@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from core.contracts import manifest as manifests
-from core.contracts.pipe import Generate
+from core.contracts.pipe import Generate, Written
 from core.contracts.status import CurvePoint
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.kernel_gate import KernelGate
@@ -83,7 +83,7 @@ async def _measure(trained: int, folder: Path) -> dict[str, object]:
         kernel_gate.close()
         start = time.perf_counter()
         question = Generate(PROMPT, 200, 0.7, seed=1)
-        text = b"".join([step.answer async for step in ask(trainer, question) if isinstance(step.answer, bytes)])
+        text = bytes([a.answer.choice.byte async for a in ask(trainer, question) if isinstance(a.answer, Written)])
         writing = time.perf_counter() - start
     finally:
         for task in tasks:

@@ -1,13 +1,18 @@
 """The model goes on with a text: the same draws give the same text, and who answered is told."""
 
 import asyncio
+import math
+from collections import Counter
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
 import torch
 
 from core.contracts.errors import ComputeError
-from core.contracts.pipe import Answered, Generate
+from core.contracts.pipe import Answered, Generate, Written
+from core.contracts.status import CurvePoint
+from core.training import asking
 from core.training.asking import ask
 from tests.unit.text_run import SMALL, Setup, text_run
 
@@ -24,7 +29,7 @@ async def written(
 
 
 def text_of(answers: list[Answered]) -> bytes:
-    return b"".join(step.answer for step in answers if isinstance(step.answer, bytes))
+    return bytes(step.answer.choice.byte for step in answers if isinstance(step.answer, Written))
 
 
 async def test_the_seed_says_what_is_drawn_and_experts_of_every_layer_are_told(setup: Setup) -> None:
@@ -52,25 +57,70 @@ async def test_without_temperature_each_byte_is_the_likeliest_after_those_before
             text += bytes([byte])
 
 
+async def test_it_is_told_how_sure_the_model_was_and_what_else_it_found_likely(setup: Setup) -> None:
+    async with setup.running():
+        outputs, _ = await setup.trainer.infer(torch.tensor([list(b"for x in")]))
+        cold, hot = [await written(setup, b"for x in", 1, temperature) for temperature in (0.0, 5.0)]
+    shares = outputs[0, -1].double().softmax(0)
+    for answer in (cold[0].answer, hot[0].answer):
+        assert isinstance(answer, Written)
+        assert answer.choice.share == pytest.approx(float(shares[answer.choice.byte]), rel=1e-4)
+        assert [one.byte for one in answer.best] == shares.topk(4).indices.tolist()
+        assert [one.share for one in answer.best] == pytest.approx(shares.topk(4).values.tolist(), rel=1e-4)
+
+
+async def test_an_evaluation_tells_what_guessing_by_frequency_would_give(setup: Setup) -> None:
+    async with setup.running():
+        setup.kernel_gate.open()
+        point = await setup.trainer.evaluate()
+    held_out = setup.data.held_out.labels.flatten().tolist()
+    shares = [count / len(held_out) for count in Counter(held_out).values()]
+    assert point.chance == pytest.approx(-sum(share * math.log(share) for share in shares))
+    assert not point.learnt, "after a few steps it is worse than that"
+    assert CurvePoint(1, 1, 2.0, 0.5, chance=2.5).learnt and CurvePoint(1, 1, 9.0, 0.1).learnt
+
+
 async def test_any_beginning_will_do(setup: Setup) -> None:
     async with setup.running():
         for prompt in (b"", b"\xff\x00", "é".encode(), b"x" * 1000):
             assert len(await written(setup, prompt, 2)) == 2
 
 
-async def test_batches_on_the_way_come_to_their_end_and_the_next_ones_begin_afterwards(setup: Setup) -> None:
+@pytest.mark.parametrize("end", ["complete", "left", "cancelled", "failed"])
+async def test_training_is_held_while_a_text_is_written_and_goes_on_at_its_end(
+    setup: Setup, end: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asking, "PATIENCE_S", 0.0)
+    trainer, runtime, texts = setup.trainer, setup.runtime, asyncio.Queue[Answered]()
     setup.kernel_gate.open()
+
+    async def read() -> None:
+        async with aclosing(ask(trainer, Generate(b"import", 30 if end == "complete" else 10_000, 0.7, 1))) as text:
+            async for byte in text:
+                texts.put_nowait(byte)
+                if end == "left" and texts.qsize() > 10:
+                    break
+
     async with setup.running(), asyncio.timeout(60):
-        stream = ask(setup.trainer, Generate(b"import", 10_000, 0.7, 1))
-        await anext(stream)
-        while setup.trainer.window.in_flight:
-            await anext(stream)
-        step = setup.trainer.step
-        for _ in range(20):
-            await anext(stream)
-        assert (setup.trainer.step, setup.trainer.window.in_flight) == (step, 0), "a question goes before training"
-        await stream.aclose()
-        while setup.trainer.step == step:  # noqa: ASYNC110  (training goes on)
+        while not trainer.step:  # noqa: ASYNC110  (training goes on)
+            await asyncio.sleep(0)
+        reading = asyncio.create_task(read())
+        await texts.get()
+        held = trainer.step, trainer.window.in_flight, runtime.last_kernel_end
+        for _ in range(10):
+            await texts.get()
+            assert (trainer.step, trainer.window.in_flight, runtime.last_kernel_end) == held
+        assert held[1], "batches on the way wait as well"
+        if end == "cancelled":
+            reading.cancel()
+        if end == "failed":
+            for uid in list(setup.backends):
+                setup.directory.remove(uid)
+        await asyncio.wait([reading])
+        assert end != "failed" or isinstance(reading.exception(), ComputeError)
+        for uid in list(setup.backends):
+            setup.directory.add(uid)
+        while trainer.step == held[0]:  # noqa: ASYNC110
             await asyncio.sleep(0)
 
 

@@ -21,6 +21,7 @@ from core.contracts.manifest import Training
 from core.contracts.model import Model
 from core.contracts.remote_experts import SERVE, SUSPECT, ExpertCall, Suspect
 from core.experts import codec
+from core.experts.calls import Call
 from core.experts.grid import Uid
 from core.pipe.calls import Calls
 from core.pipe.frames import Payload
@@ -319,3 +320,36 @@ def test_what_was_done_is_known_for_a_while() -> None:
     assert done.get("b", 1) is None
     now = 301.0
     assert done.get("a", 1) is None
+
+
+async def test_peers_wait_behind_a_person_who_asks_but_not_for_long() -> None:
+    host = Host()
+    async with host.running():
+        with host.kernel_gate.aside():
+            own = host.runtime.submit([Call(A, rows(2))], "forward").answers
+            await host.answer(host.send("forward", [rows(3)], 1))
+            assert host.runtime.peer_calls == 1, "it is served"
+            share, seconds = host.kernel_gate.share, host.kernel_gate.load.seconds
+            host.kernel_gate.load.worked(0.1, time.monotonic())  # as if its pass had taken so long
+            start, asked = time.monotonic(), host.send("forward", [rows(3)], 2)
+            question = await host.runtime.forward([Call(A, rows(1))], inference=True)
+            assert question[0] is not None and not asked.done(), "the person is answered meanwhile"
+            await host.answer(asked)
+            assert time.monotonic() - start > 0.5, "a tenth of the time is the peers'"
+            assert share == 0.1 and seconds < 0.1
+        async with asyncio.timeout(60):
+            await own
+        assert host.kernel_gate.share == 1.0
+
+
+async def test_own_training_waits_for_the_end_of_all_answers() -> None:
+    host = Host()
+    async with host.running():
+        with host.kernel_gate.aside():
+            with host.kernel_gate.aside():
+                own = host.runtime.submit([Call(A, rows(2))], "forward").answers
+                await host.runtime.forward([Call(A, rows(1))], inference=True)
+            await host.runtime.forward([Call(A, rows(1))], inference=True)
+            assert not own.done()
+        async with asyncio.timeout(60):
+            await own

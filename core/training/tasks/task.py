@@ -4,14 +4,17 @@ A task is one file of this package; its `TASK` is found by the file's name. What
 declared by the same name in `core.contracts.kinds`.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 from torch.nn import functional
 
+from core.contracts.errors import ComputeError
 from core.contracts.kinds import TASKS, Ends
-from core.contracts.pipe import Predicted
+from core.contracts.pipe import Predicted, Written
 
 Q = TypeVar("Q")
 
@@ -23,7 +26,7 @@ class Exchange(ABC):
     """What goes through the network next, [1, ...]; None: everything is answered."""
 
     @abstractmethod
-    def decode(self, outputs: Tensor) -> Predicted | bytes:
+    def decode(self, outputs: Tensor) -> Predicted | Written:
         """What people get for the last inputs; then `inputs` are the next ones.
 
         Args:
@@ -73,3 +76,34 @@ def task_of(name: str) -> Task[Any]:
     """
     task: Task[Any] = TASKS.module(__package__, name).TASK
     return task
+
+
+def loss_product(
+    task: Task[Any], head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor
+) -> tuple[float, Tensor, tuple[Tensor, ...]]:
+    """Mean loss over the rows that are alive, and the gradients of its sum by `h` and the head's parameters.
+
+    Args:
+        task: what judges.
+        head: makes outputs of `h`.
+        h: [batch, ..., width].
+        labels: [batch, ...].
+        alive: bool [rows]; what is said of other rows does not count.
+
+    Raises:
+        ComputeError: the loss is not finite.
+    """
+    with torch.enable_grad():
+        h = h.detach().requires_grad_()
+        loss = (task.losses(head(h), labels) * alive).sum()
+    mean = loss.item() / int(alive.sum())
+    if not math.isfinite(mean):
+        raise ComputeError("its loss is not finite.")
+    by_h, *by_head = torch.autograd.grad(loss, [h, *head.parameters()])
+    return mean, by_h, tuple(by_head)
+
+
+def chance(labels: Tensor) -> float:
+    """Mean loss, nats, of who knows no more than how frequent each label is: their entropy."""
+    shares = labels.flatten().bincount().double() / labels.numel()
+    return float(torch.special.entr(shares).sum())

@@ -3,8 +3,10 @@
 import torch
 from torch import Tensor
 
+from core.contracts.control import CHOICES, Choice
+from core.contracts.errors import ComputeError
 from core.contracts.kinds import Ends
-from core.contracts.pipe import Generate
+from core.contracts.pipe import Generate, Written
 from core.training.tasks.task import Exchange, Task
 
 BLANK = b"\n"
@@ -31,8 +33,15 @@ class Writing(Exchange):
         self._text = self._text[-self._window :]
         self.inputs = torch.tensor([self._text]) if self._left > 0 else None
 
-    def decode(self, outputs: Tensor) -> bytes:
+    def decode(self, outputs: Tensor) -> Written:
+        """As any exchange.
+
+        Raises:
+            ComputeError: what the network gave is not finite.
+        """
         scores, temperature = outputs[0, -1], self._prompt.temperature
+        if not scores.isfinite().all():
+            raise ComputeError("what the model gave is not finite.")
         if temperature:
             byte = int(torch.multinomial((scores.double() / temperature).softmax(0), 1, generator=self._random))
         else:
@@ -40,7 +49,12 @@ class Writing(Exchange):
         self._text.append(byte)
         self._left -= 1
         self._show()
-        return bytes([byte])
+        shares = scores.double().softmax(0)
+        best = shares.topk(min(CHOICES, len(shares)))
+        likeliest = [
+            Choice(each, share) for each, share in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+        ]
+        return Written(Choice(byte, float(shares[byte])), likeliest)
 
 
 class Texts(Task[Generate]):

@@ -35,6 +35,11 @@ class Questions:
         """Questions that wait for compute."""
         self._is_ready = False
 
+    @property
+    def waits(self) -> bool:
+        """Whether somebody waits for an answer."""
+        return self._count > 0
+
     def ready(self) -> None:
         """Compute can be asked now."""
         self._is_ready = True
@@ -77,7 +82,9 @@ class Questions:
             told = await anext(answers)
         read = told.answer
         assert isinstance(read, Predicted)
-        return Prediction(read.probabilities, read.seen, told.experts, told.step, self._progress.accuracy, told.ms)
+        progress = self._progress
+        experts, step, ms = told.experts, told.step, told.ms
+        return Prediction(read.probabilities, read.seen, experts, step, progress.accuracy, ms, progress.learnt)
 
     async def generate(self, text: Generate) -> AsyncGenerator[Answered, None]:
         """The bytes of a text as they come. To be closed if nobody reads on.

@@ -37,7 +37,8 @@ class Terms:
         self.threads, self.share = threads, 1.0
         self.accelerator = Accelerator(owner, self.tell)
         self._owner, self._calls, self._figures, self._life = owner, calls, figures, life
-        self._threads_sent, self._share_sent = threads, 1.0
+        self._aside = False
+        self._threads_sent, self._share_sent, self._aside_sent = threads, 1.0, False
         self._to_measure = False
         self._placing: asyncio.Future[pipe.Placed] | None = None
         calls.listen(pipe.PROGRESS, self.accelerator.reported)
@@ -54,6 +55,12 @@ class Terms:
             self.share = share
             self.tell()
 
+    def step_aside(self, wanted: bool) -> None:
+        """Give way, or not, to somebody who asks another run of this PC."""
+        if wanted != self._aside:
+            self._aside = wanted
+            self.tell()
+
     def measure(self) -> None:
         """Measure this PC anew, as soon as it may compute."""
         self._to_measure = True
@@ -61,7 +68,7 @@ class Terms:
 
     def begin(self) -> None:
         """A new process knows its threads, and nothing else."""
-        self._threads_sent, self._share_sent = self.threads, 1.0
+        self._threads_sent, self._share_sent, self._aside_sent = self.threads, 1.0, False
         self.accelerator.begin()
 
     def tell(self) -> None:
@@ -75,6 +82,9 @@ class Terms:
         if self.share != self._share_sent:
             self._share_sent = self.share
             self._calls.tell(pipe.SHARE, self.share)
+        if self._aside != self._aside_sent:
+            self._aside_sent = self._aside
+            self._calls.tell(pipe.ASIDE, self._aside)
         if self._figures.measured and (device := self.accelerator.unsent(life.phase == "training")):
             if self._placing:
                 self._placing.cancel()

@@ -1,0 +1,126 @@
+"""How fast the model answers a person while this PC trains, beside the same while it is paused; real workers.
+
+The two are asked in turn, so that a machine that is busier for a while slows both down. A peer that trains with the
+same experts asks for more work all the time.
+"""
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.contracts.control import Continued, GenerateParams, Prediction, PredictParams
+from core.contracts.ledger import Totals
+from core.contracts.status import Status
+from core.control.client import ControlClient
+from tests.bench.machine import progress, spread
+from tests.workers import HERE, PATIENCE_S, RunningWorker, Workers, hearth, wait_until
+
+ROUNDS, QUICK = 7, 3
+LENGTH = 120
+"""Bytes of a text."""
+PICTURES = 20
+"""Asked one after the other, as somebody draws."""
+SIDE = 16
+ONE = bytes(0 if abs(column - 8) > 1 or not 2 < row < 13 else 255 for row in range(SIDE) for column in range(SIDE))
+"""A picture of a one."""
+RUNS = {"text": ["text"], "digits": ["digits"], "text_beside_digits": ["text", "digits"]}
+"""What this PC trains; the first is asked."""
+
+
+class Answering(msgspec.Struct):
+    """One time that the model was asked."""
+
+    per_s: float
+    """Bytes or pictures a second, from the question to the last of them."""
+    first_s: float
+    """Until the first of them."""
+
+
+def measure(quick: bool) -> dict[str, Any]:
+    """Ask while training and while paused, in turn.
+
+    Returns:
+        For each setting the medians, the share of the paused speed, and the seconds from the end of the answer to
+        further samples in what the worker tells, which it does twice a second.
+    """
+    rounds = QUICK if quick else ROUNDS
+    found = {name: _alone(runs, rounds) for name, runs in RUNS.items()}
+    return {**found, "text_beside_a_peer": _beside_a_peer(rounds)}
+
+
+def _alone(runs: list[str], rounds: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as name, Workers() as workers:
+        running = workers.start(Path(name), "--run", runs[0])
+        for run in runs[1:]:
+            running.call("join_run", {"run": run})
+        return _in_turn(running, runs, rounds)
+
+
+def _beside_a_peer(rounds: int) -> dict[str, Any]:
+    """A peer hosts the same experts, trains, and asks this one for its own."""
+    with tempfile.TemporaryDirectory() as name, Workers() as workers:
+        asked = workers.start(Path(name) / "asked", "--run", "text", "--listen", HERE)
+        address = hearth(asked.folder, "address").stdout.strip()
+        workers.start(Path(name) / "peer", "--run", "text", "--listen", HERE, "--bootstrap", address)
+        wait_until(lambda: asked.ask("totals", {}, Totals).all.amounts.peer_calls, "a peer's call")
+        return _in_turn(asked, ["text"], rounds)
+
+
+def _in_turn(running: RunningWorker, runs: list[str], rounds: int) -> dict[str, Any]:
+    training, paused, back = [], [], []
+    ask = _pictures if runs[0] == "digits" else _text
+    with ControlClient(running.folder) as client:
+        for number in range(rounds):
+            before = _samples(client, runs)
+            wait_until(lambda: _all_grew(before, client, runs), "training")  # noqa: B023
+            training.append(ask(client, runs[0]))
+            ended, before = time.monotonic(), _samples(client, runs)
+            wait_until(lambda: _all_grew(before, client, runs), "training again")  # noqa: B023
+            back.append(time.monotonic() - ended)
+            client.call("pause", {}, dict)
+            wait_until(lambda: _is_idle(client), "a stop")
+            ask(client, runs[0])  # what is saved after the stop is no part of a paused PC's speed
+            paused.append(ask(client, runs[0]))
+            client.call("resume", {}, dict)
+            progress(f"{runs} {number + 1}: {training[-1]} training, {paused[-1]} paused, back after {back[-1]:.2f} s")
+    pairs = [one.per_s / other.per_s for one, other in zip(training, paused, strict=True)]
+    return {
+        "per_s_training": round(statistics.median(one.per_s for one in training), 2),
+        "per_s_paused": round(statistics.median(one.per_s for one in paused), 2),
+        "share_of_paused": round(statistics.median(pairs), 3),
+        "shares": [round(pair, 3) for pair in pairs],
+        "first_s_training": spread([one.first_s for one in training]),
+        "first_s_paused": spread([one.first_s for one in paused]),
+        "training_again_s": spread(back),
+    }
+
+
+def _text(client: ControlClient, run: str) -> Answering:
+    start, first = time.monotonic(), []
+    params = GenerateParams("The for statement is used to ", LENGTH, run=run)
+    client.call("generate", params, Continued, PATIENCE_S, lambda _: first.append(time.monotonic()))
+    return Answering(LENGTH / (time.monotonic() - start), first[0] - start)
+
+
+def _pictures(client: ControlClient, run: str) -> Answering:
+    start, first = time.monotonic(), []
+    for _ in range(PICTURES):
+        client.call("predict", PredictParams(SIDE, SIDE, ONE, run), Prediction, PATIENCE_S)
+        first.append(time.monotonic())
+    return Answering(PICTURES / (time.monotonic() - start), first[0] - start)
+
+
+def _samples(client: ControlClient, runs: list[str]) -> list[int]:
+    return [run.samples for run in client.call("status", {}, Status).runs if run.name in runs]
+
+
+def _all_grew(before: list[int], client: ControlClient, runs: list[str]) -> bool:
+    return all(now > then for now, then in zip(_samples(client, runs), before, strict=True))
+
+
+def _is_idle(client: ControlClient) -> bool:
+    return all(run.phase == "stopped" for run in client.call("status", {}, Status).runs)
