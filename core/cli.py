@@ -71,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_worker(add)
     _add_backbone(add)
     _add_credit(add)
+    _add_data(add)
     _add_questions(add)
     about = "Show the experts at work on all screens, or in another program's window."
     screensaver = commands.add_parser("screensaver", help=about, add_help=False, prefix_chars="\0")
@@ -246,6 +247,31 @@ def _add_credit(add: Callable[..., argparse.ArgumentParser]) -> None:
     board.add_argument("--every", type=_interval, metavar="TIME", help="again and again, such as 10m; Ctrl+C ends it")
     trusting = "a peer whose audits are believed, beside this PC, the organiser and those that the manifest names"
     board.add_argument("--trust", action="append", default=[], metavar="PEER", help=trusting)
+
+
+def _add_data(add: Callable[..., argparse.ArgumentParser]) -> None:
+    about = "Show how much the data take, move them, back them up, restore or delete them."
+    verbs = add("data", "data.data", about).add_subparsers(title="what", dest="what", metavar="WHAT", required=True)
+
+    def verb(name: str, about: str) -> argparse.ArgumentParser:
+        sub = verbs.add_parser(name, help=about, description=about)
+        sub.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
+        sub.add_argument("--progress", action="store_true", help=argparse.SUPPRESS)  # for the app
+        return sub
+
+    verb("size", "Show what takes how much.").add_argument("--json", action="store_true", help="as one JSON document")
+    moving = verb("move", "Move all data to another folder, also on another disk. The worker ends and starts again.")
+    moving.add_argument("folder", type=Path, metavar="FOLDER", help="an empty one, or one that is not there yet")
+    about = "Write key, ledger, settings and runs to one file. It holds the secret key: keep it to yourself."
+    backup = verb("backup", about)
+    backup.add_argument("file", type=Path, metavar="FILE.zip")
+    backup.add_argument("--checkpoints", action="store_true", help="with checkpoints and data of your own runs")
+    backup.add_argument("--force", action="store_true", help="replace a file that is there")
+    restore = verb("restore", "Bring back what a backup holds.")
+    restore.add_argument("file", type=Path, metavar="FILE.zip")
+    restore.add_argument("--force", action="store_true", help="delete the data that are there, all of them")
+    purge = verb("purge", "Delete all of Hearth's data and all that it registered with the system.")
+    purge.add_argument("--yes", action="store_true", help="without asking")
 
 
 def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:

@@ -8,13 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
+import filelock
 import msgspec
 import platformdirs
 
+from core.contracts.control import LOCK_FILE
 from core.contracts.errors import UNREADABLE, DataFolderError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
 from core.regular_files import read_regular
+from core.store import moved, restored
 from core.store.settings_file import write_atomically
 
 log = logging.getLogger(__name__)
@@ -34,18 +37,26 @@ class Layout(msgspec.Struct, frozen=True):
     version: Annotated[int, msgspec.Meta(ge=1)]
 
 
-def data_path(chosen: Path | None) -> Path:
-    """The folder of all of Hearth's data: the chosen one, else the platform's standard one."""
+def first_path(chosen: Path | None) -> Path:
+    """The folder that Hearth is started with: the chosen one, else the platform's standard one."""
     return (chosen or platformdirs.user_data_path("Hearth", appauthor=False)).absolute()
+
+
+def data_path(chosen: Path | None) -> Path:
+    """The folder of all of Hearth's data: the first one, or where its data were moved to."""
+    return moved.follow(first_path(chosen))
 
 
 def data_folder(chosen: Path | None) -> Path:
     """`data_path`, made if missing and checked. A folder that is refused is left as it was.
 
     Raises:
-        DataFolderError: it cannot be made or written, or a newer Hearth has laid it out.
+        DataFolderError: it cannot be made or written, a newer Hearth has laid it out, or its data were moved to where
+            no folder is, as if a disk were not there.
     """
-    folder = data_path(chosen)
+    first, folder = first_path(chosen), data_path(chosen)
+    if folder != first and not folder.is_dir():
+        raise DataFolderError(notice("folder.moved_away", first=str(first), folder=str(folder)))
     try:
         os.fspath(folder).encode()
     except UnicodeEncodeError:
@@ -55,9 +66,20 @@ def data_folder(chosen: Path | None) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with tempfile.TemporaryFile(dir=folder):
-            return folder
+            pass
     except OSError as error:
         raise DataFolderError(notice("folder.not_writable", folder=str(folder), why=str(error.strerror))) from error
+    _finish(first, folder)
+    return folder
+
+
+def _finish(first: Path, folder: Path) -> None:
+    """Do what a move or a restore that was killed has left to be done, unless it still is at it."""
+    if moved.read(folder) is None and not restored.is_waiting(folder):
+        return
+    with contextlib.suppress(filelock.Timeout, OSError), filelock.FileLock(folder / LOCK_FILE, blocking=False):
+        moved.finish(first, folder)
+        restored.finish(folder)
 
 
 def mark(folder: Path) -> None:

@@ -4267,6 +4267,14 @@
       <translation>--broker-listen, --mosquitto, --certificate und --key gelten für einen Broker: Nenne seine Adresse mit --broker.</translation>
     </message>
     <message>
+      <source>backup.exists</source>
+      <translation>{file} gibt es schon. Wählen Sie einen anderen Namen, oder ersetzen Sie die Datei mit --force.</translation>
+    </message>
+    <message>
+      <source>backup.not_written</source>
+      <translation>Die Sicherung {file} konnte nicht geschrieben werden: {why}.</translation>
+    </message>
+    <message>
       <source>battery.gone</source>
       <translation>Eben lief dieser PC noch auf Akku.</translation>
     </message>
@@ -4832,6 +4840,10 @@
       <translation>Die Daten des Laufs {run} sind noch nicht hier. Sie werden von Peers geholt, die sie haben; das Training beginnt mit dem ersten Teil.</translation>
     </message>
     <message>
+      <source>data.elsewhere</source>
+      <translation>{folder} führt nur zu einem anderen PC. Dessen Daten werden dort verwaltet.</translation>
+    </message>
+    <message>
       <source>data.fails</source>
       <translation>{times:count}-mal hintereinander konnten die Daten des Laufs nicht geholt oder weitergegeben werden ({error}). Bitte melde es.</translation>
     </message>
@@ -4842,6 +4854,10 @@
     <message>
       <source>data.group_too_large</source>
       <translation>{path} hat eine Zeilengruppe mit {size:size} Text. Hearth liest Gruppen bis {most:size}: Schreibe die Datei neu mit weniger Zeilen je Gruppe (row_group_size in pyarrow und pandas).</translation>
+    </message>
+    <message>
+      <source>data.in_use</source>
+      <translation>Hearth benutzt {folder} noch. Beenden Sie es und versuchen Sie es dann erneut.</translation>
     </message>
     <message>
       <source>data.line_too_long</source>
@@ -4882,6 +4898,10 @@
     <message>
       <source>data.no_texts</source>
       <translation>{path} hat keine Spalte mit Texten.</translation>
+    </message>
+    <message>
+      <source>data.none</source>
+      <translation>In {folder} sind keine Daten.</translation>
     </message>
     <message>
       <source>data.none_yet</source>
@@ -5212,6 +5232,10 @@
     <message>
       <source>folder.lock_not_written</source>
       <translation>{file} lässt sich nicht schreiben: {why}. Wähle mit --data-dir einen anderen Ordner.</translation>
+    </message>
+    <message>
+      <source>folder.moved_away</source>
+      <translation>Die Daten von {first} wurden nach {folder} verschoben; dieser Ordner ist nicht da. Schließen Sie das Laufwerk an und starten Sie Hearth dann erneut.</translation>
     </message>
     <message>
       <source>folder.newer</source>
@@ -6181,6 +6205,34 @@
       <translation>Geht nächsten Monat weiter, am {end:date}.</translation>
     </message>
     <message>
+      <source>move.disk_full</source>
+      <translation>Das Laufwerk von {folder} ist voll. Es wurde nichts verschoben.</translation>
+    </message>
+    <message>
+      <source>move.failed</source>
+      <translation>Die Daten konnten nicht nach {folder} verschoben werden: {why}. Sie sind, wo sie waren.</translation>
+    </message>
+    <message>
+      <source>move.inside</source>
+      <translation>{folder} und der Datenordner liegen ineinander. Wählen Sie einen anderen Ordner.</translation>
+    </message>
+    <message>
+      <source>move.no_folder</source>
+      <translation>{folder} ist eine Datei. Wählen Sie einen Ordner.</translation>
+    </message>
+    <message>
+      <source>move.no_room</source>
+      <translation>Die Daten brauchen {needed:size}, bei {folder} sind aber nur {free:size} frei. Es wurde nichts verschoben.</translation>
+    </message>
+    <message>
+      <source>move.not_empty</source>
+      <translation>{folder} ist nicht leer. Wählen Sie einen leeren Ordner oder einen Namen, den es noch nicht gibt.</translation>
+    </message>
+    <message>
+      <source>move.same</source>
+      <translation>Die Daten liegen bereits in {folder}.</translation>
+    </message>
+    <message>
       <source>nat.cone</source>
       <translation>Cone</translation>
     </message>
@@ -6404,6 +6456,10 @@
       <translation>Noch wurde kein Anhalten gemessen. Ziel: {target:count} ms von deiner Rückkehr bis zur letzten Berechnung.</translation>
     </message>
     <message>
+      <source>purge.left</source>
+      <translation>Etwas konnte nicht gelöscht werden: {folders}. Löschen Sie es von Hand.</translation>
+    </message>
+    <message>
       <source>question.empty_picture</source>
       <translation>Das Bild ist leer. Zeichne eine Ziffer, dunkel auf hellem Grund.</translation>
     </message>
@@ -6522,6 +6578,30 @@
     <message>
       <source>reducing.fails</source>
       <translation>{times:count}-mal hintereinander konnte keiner Runde anderer Trainer geholfen werden ({error}). Die Trainer mitteln solange allein; bitte melde es.</translation>
+    </message>
+    <message>
+      <source>restore.damaged</source>
+      <translation>{file} lässt sich nicht einspielen: {why}. Es wurde nichts geändert.</translation>
+    </message>
+    <message>
+      <source>restore.disk_full</source>
+      <translation>Zum Einspielen von {file} reicht der Speicherplatz nicht. Es wurde nichts geändert.</translation>
+    </message>
+    <message>
+      <source>restore.newer</source>
+      <translation>Die Sicherung stammt von einem neueren Hearth. Installieren Sie zuerst dieses.</translation>
+    </message>
+    <message>
+      <source>restore.no_room</source>
+      <translation>Die Sicherung braucht {needed:size}, frei sind aber nur {free:size}. Es wurde nichts geändert.</translation>
+    </message>
+    <message>
+      <source>restore.not_empty</source>
+      <translation>{folder} enthält bereits Daten. Um sie alle zu löschen und die Sicherung einzuspielen, geben Sie --force an.</translation>
+    </message>
+    <message>
+      <source>restore.unreadable</source>
+      <translation>{file} lässt sich nicht einspielen: {why}. Es wurde nichts geändert.</translation>
     </message>
     <message>
       <source>role.backbone</source>

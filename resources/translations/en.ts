@@ -448,6 +448,14 @@
       <translation>--broker-listen, --mosquitto, --certificate and --key are for a broker: name its address by --broker.</translation>
     </message>
     <message>
+      <source>backup.exists</source>
+      <translation>{file} is there already. Choose another name, or add --force to replace it.</translation>
+    </message>
+    <message>
+      <source>backup.not_written</source>
+      <translation>The backup {file} could not be written: {why}.</translation>
+    </message>
+    <message>
       <source>battery.gone</source>
       <translation>This PC was on battery a moment ago.</translation>
     </message>
@@ -1013,6 +1021,10 @@
       <translation>The data of the run {run} are not here yet. They are fetched from peers that have them; training begins with the first part.</translation>
     </message>
     <message>
+      <source>data.elsewhere</source>
+      <translation>{folder} only leads to another PC. Its data are managed there.</translation>
+    </message>
+    <message>
       <source>data.fails</source>
       <translation>The run's data could not be fetched or passed on {times:count} times in a row ({error}). Please report it.</translation>
     </message>
@@ -1023,6 +1035,10 @@
     <message>
       <source>data.group_too_large</source>
       <translation>{path} has a group of rows with {size:size} of text. Hearth reads groups of up to {most:size}: write the file again with fewer rows in a group (row_group_size in pyarrow and pandas).</translation>
+    </message>
+    <message>
+      <source>data.in_use</source>
+      <translation>Hearth still uses {folder}. Quit it, then try again.</translation>
     </message>
     <message>
       <source>data.line_too_long</source>
@@ -1063,6 +1079,10 @@
     <message>
       <source>data.no_texts</source>
       <translation>{path} has no column of texts.</translation>
+    </message>
+    <message>
+      <source>data.none</source>
+      <translation>There are no data in {folder}.</translation>
     </message>
     <message>
       <source>data.none_yet</source>
@@ -1393,6 +1413,10 @@
     <message>
       <source>folder.lock_not_written</source>
       <translation>{file} cannot be written: {why}. Choose another folder with --data-dir.</translation>
+    </message>
+    <message>
+      <source>folder.moved_away</source>
+      <translation>The data of {first} were moved to {folder}, which is not there. Connect its disk, then start Hearth again.</translation>
     </message>
     <message>
       <source>folder.newer</source>
@@ -2362,6 +2386,34 @@
       <translation>Runs again next month, on {end:date}.</translation>
     </message>
     <message>
+      <source>move.disk_full</source>
+      <translation>The disk of {folder} is full. Nothing was moved.</translation>
+    </message>
+    <message>
+      <source>move.failed</source>
+      <translation>The data could not be moved to {folder}: {why}. They are where they were.</translation>
+    </message>
+    <message>
+      <source>move.inside</source>
+      <translation>{folder} and the data folder lie one inside the other. Choose another folder.</translation>
+    </message>
+    <message>
+      <source>move.no_folder</source>
+      <translation>{folder} is a file. Choose a folder.</translation>
+    </message>
+    <message>
+      <source>move.no_room</source>
+      <translation>The data take {needed:size}, but only {free:size} are free at {folder}. Nothing was moved.</translation>
+    </message>
+    <message>
+      <source>move.not_empty</source>
+      <translation>{folder} is not empty. Choose an empty folder, or a name that does not exist yet.</translation>
+    </message>
+    <message>
+      <source>move.same</source>
+      <translation>The data are in {folder} already.</translation>
+    </message>
+    <message>
       <source>nat.cone</source>
       <translation>cone</translation>
     </message>
@@ -2585,6 +2637,10 @@
       <translation>No stop has been measured yet. Target: {target:count} ms from your return to the last computation.</translation>
     </message>
     <message>
+      <source>purge.left</source>
+      <translation>Something could not be deleted: {folders}. Delete it by hand.</translation>
+    </message>
+    <message>
       <source>question.empty_picture</source>
       <translation>The picture is empty. Draw one digit, dark on a light ground.</translation>
     </message>
@@ -2703,6 +2759,30 @@
     <message>
       <source>reducing.fails</source>
       <translation>Helping another trainer's round failed {times:count} times in a row ({error}). The trainers average by themselves meanwhile; please report it.</translation>
+    </message>
+    <message>
+      <source>restore.damaged</source>
+      <translation>{file} cannot be restored: {why}. Nothing has changed.</translation>
+    </message>
+    <message>
+      <source>restore.disk_full</source>
+      <translation>There is not enough disk space to restore {file}. Nothing has changed.</translation>
+    </message>
+    <message>
+      <source>restore.newer</source>
+      <translation>The backup is of a newer Hearth. Install that one first.</translation>
+    </message>
+    <message>
+      <source>restore.no_room</source>
+      <translation>The backup takes {needed:size}, but only {free:size} are free. Nothing has changed.</translation>
+    </message>
+    <message>
+      <source>restore.not_empty</source>
+      <translation>{folder} holds data already. To delete all of them and restore the backup, add --force.</translation>
+    </message>
+    <message>
+      <source>restore.unreadable</source>
+      <translation>{file} cannot be restored: {why}. Nothing has changed.</translation>
     </message>
     <message>
       <source>role.backbone</source>

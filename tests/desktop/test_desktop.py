@@ -16,7 +16,6 @@ from app import desktop as module
 from app.actions import Actions
 from app.desktop import CURVE_POINTS, LEAVING, NO_TRAY, Desktop
 from app.system.single_instance import Instance
-from app.system.start_at_login import start_at_login
 from app.theme import theme
 from app.window.view_settings import VIEW_FILE
 from app.worker.supervision import Phase, Report
@@ -24,6 +23,7 @@ from app.worker.supervisor import supervise
 from core.contracts import control as wire
 from core.contracts.notices import notice, plain
 from core.contracts.status import CurvePoint, RuleStatus
+from core.system.start_at_login import start_at_login
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.workers import agreed
 

@@ -15,7 +15,6 @@ from app.first_run.steps import Consent
 from app.language import speak
 from app.pages.settings.settings_page import CONSENT, IDENTITY, SettingsPage
 from app.pages.settings.synonyms import SYNONYMS
-from app.system.start_at_login import start_at_login
 from app.window.page import NARROW
 from app.worker.client import WorkerClient
 from core import consent
@@ -23,6 +22,7 @@ from core.contracts import control as wire
 from core.contracts.notices import plain
 from core.contracts.settings import Settings
 from core.store import settings_file
+from core.system.start_at_login import start_at_login
 from tests.desktop import test_settings_page as of_page
 from tests.desktop.conftest import ToyWorker
 from tests.desktop.test_widgets import misfits

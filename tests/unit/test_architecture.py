@@ -23,7 +23,7 @@ LAYERS = [
         "core.regular_files",
         "core.experts.grid",
     },
-    {"core.pipe", "core.store", "core.consent"},
+    {"core.pipe", "core.store", "core.consent", "core.system", "core.update"},
     {"core.net"},
     {"core.dht"},
     {"core.experts", "core.averaging"},

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.system.start_at_login import APPROVED_KEY, LABEL, RUN_KEY, command, start_at_login
 from core.contracts.errors import HearthError
+from core.system.start_at_login import APPROVED_KEY, LABEL, RUN_KEY, command, start_at_login
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ from app.actions import Actions
 from app.language import locale, mark, told, tr
 from app.pages.settings.setting_row import Section
 from app.pages.settings.synonyms import synonyms
-from app.system.start_at_login import start_at_login
 from app.widgets.basics import Divider, Label, Notice, Pair, Panel
 from app.widgets.boxes import STRETCH, hbox, vbox
 from app.widgets.buttons import Button
 from core import consent
 from core.contracts.errors import HearthError
+from core.system.start_at_login import start_at_login
 
 WITHDRAW = mark(
     "The worker saves and ends, Hearth no longer starts when you log in, and asks again before it does anything. "

@@ -15,14 +15,14 @@ from app.language import mark, told, tr, tr_setting
 from app.pages.settings.changes import DEFAULTS
 from app.pages.settings.setting_controls import Control, SwitchControl, make_control
 from app.pages.settings.synonyms import synonyms
-from app.system.link_handler import opens_links
-from app.system.start_at_login import start_at_login
 from app.theme import theme
 from app.widgets.basics import Card, Divider, Label, Pair
 from app.widgets.boxes import STRETCH, Part, hbox, vbox
 from app.widgets.buttons import Button
 from core.contracts.errors import HearthError
 from core.contracts.settings import cores
+from core.system.link_handler import opens_links
+from core.system.start_at_login import start_at_login
 
 LEAST_WORDS = 210
 """Pixels of label and explanation beside a control; with less room they stand over it."""

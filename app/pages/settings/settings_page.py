@@ -16,7 +16,6 @@ from app.pages.settings.recovery_words import WHAT, RecoveryWords
 from app.pages.settings.setting_row import Group, Row, Section, links_row, login_row, row_of
 from app.pages.settings.side import Side
 from app.pages.settings.synonyms import synonyms
-from app.system.link_handler import can_register
 from app.theme import theme
 from app.widgets.basics import Label, Notice
 from app.widgets.boxes import STRETCH, add
@@ -30,6 +29,7 @@ from core.contracts import manifest as manifests
 from core.contracts.errors import HearthError, ManifestError
 from core.contracts.settings import ADVANCED, START, Settings
 from core.contracts.status import Status
+from core.system.link_handler import can_register
 
 NO_WORKER = mark("Settings can be changed as soon as the worker answers.")
 FIRST_GROUPS = 3

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.system.start_at_login import in_folder, program, quoted
 from core.contracts.errors import HearthError
 from core.contracts.notices import notice
 from core.store.settings_file import write_atomically
+from core.system.start_at_login import in_folder, is_about, program, quoted, remove_if_empty
 
 ENTRY = "hearth-links.desktop"
 KIND = "x-scheme-handler/hearth"
@@ -75,6 +75,18 @@ def _xdg(arguments: list[str], wish: bool | None) -> bool:
     return path.is_file() and ENTRY in _chosen(choices)
 
 
+def forget(folder: Path) -> None:
+    """Undo it, if it is this data folder that links are opened with.
+
+    Raises:
+        HearthError: the system does not take the change.
+    """
+    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    if is_about(data / "applications" / ENTRY, folder):
+        opens_links(folder, False)
+        remove_if_empty(data / "applications")
+
+
 def _chosen(choices: Path) -> str:
     parser = configparser.RawConfigParser(strict=False, delimiters="=", allow_no_value=True)
     with contextlib.suppress(OSError, UnicodeDecodeError, configparser.Error):
@@ -101,6 +113,9 @@ def _choose(choices: Path, line: str | None) -> None:
         if DEFAULTS not in map(str.strip, kept):
             kept.append(DEFAULTS)
         kept.insert([one.strip() for one in kept].index(DEFAULTS) + 1, line)
+    if not any(one.strip() for one in kept if one.strip() != DEFAULTS):
+        choices.unlink()  # it was ours alone
+        return
     choices.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(choices, "\n".join([*kept, ""]).encode("utf-8", errors="surrogateescape"))
 

@@ -14,7 +14,7 @@ from xml.parsers.expat import ExpatError
 from core.contracts.build import hearth_command
 from core.contracts.errors import HearthError
 from core.contracts.notices import notice
-from core.store.data_folder import data_path
+from core.store.data_folder import data_path, first_path
 from core.store.settings_file import write_atomically
 
 NAME = "Hearth"
@@ -47,6 +47,42 @@ def start_at_login(folder: Path, wish: bool | None = None) -> bool:
         raise HearthError(notice("login.not_changed", reason=reason)) from error
 
 
+def forget(folder: Path) -> None:
+    """Undo it, if it is this data folder that is started with.
+
+    Raises:
+        HearthError: the system does not take the change.
+    """
+    path = _entry()
+    if is_about(path, folder):
+        start_at_login(folder, False)
+        remove_if_empty(path.parent)
+
+
+def is_about(entry: Path, folder: Path) -> bool:
+    """Whether a desktop entry of ours starts Hearth with a data folder; where there are no such entries, it counts as
+    one that does."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    try:
+        text = entry.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return False
+    if "--data-dir" not in text:
+        return folder in (first_path(None), data_path(None))
+    return quoted(str(folder)) in text
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Leave no folder behind in which nothing is."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+def _entry() -> Path:
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "autostart" / "hearth.desktop"
+
+
 def command(folder: Path) -> list[str]:
     """The program and its arguments, as they can be run from any folder."""
     return [*program(), "--in-tray", *in_folder(folder)]
@@ -64,8 +100,7 @@ def in_folder(folder: Path) -> list[str]:
 
 
 def _xdg(arguments: list[str], wish: bool | None) -> bool:
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    path = config / "autostart" / "hearth.desktop"
+    path = _entry()
     if wish:
         entry = {
             "Type": "Application",

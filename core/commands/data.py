@@ -1,0 +1,142 @@
+"""`hearth data`: how much there is, moved, backed up, restored, or removed without a trace."""
+
+import argparse
+import contextlib
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from core.commands import common
+from core.commands.standstill import standstill
+from core.contracts.errors import DataFolderError, HearthError, SettingsError
+from core.contracts.notices import notice
+from core.contracts.words import duration, size
+from core.store import moved
+from core.store.backup import back_up, restore
+from core.store.data_folder import data_folder, data_path, first_path
+from core.store.moving import check, move
+from core.store.sizes import sizes
+from core.system import link_handler, start_at_login, xscreensaver
+
+LABELS = {
+    "checkpoints": "checkpoints of runs",
+    "copies": "copies kept for other peers",
+    "shards": "data of runs",
+    "own": "data of your own runs",
+    "ledger": "ledger and history",
+    "logs": "log",
+    "backups": "backups made before an update",
+    "other": "key, settings and the rest",
+}
+PROGRESS_S, LEFT_S = 1.0, 10.0
+"""What takes longer shows how far it is; what takes longer still, how long it will take."""
+WARNING = "It contains this PC's secret key: whoever has the file can impersonate this PC. Keep it to yourself."
+
+
+def data(options: argparse.Namespace) -> None:
+    """Do what was asked.
+
+    Raises:
+        HearthError: it cannot be done; nothing is lost.
+    """
+    verbs = {"size": _size, "move": _move, "backup": _backup, "restore": _restore, "purge": _purge}
+    verbs[options.what](options)
+
+
+def _size(options: argparse.Namespace) -> None:
+    folder = data_path(options.data_dir)
+    found = sizes(folder)
+    if options.json:
+        common.print_json({"folder": str(folder), "bytes": found, "total": sum(found.values())})
+        return
+    print(folder)
+    for kind, amount in found.items():
+        if amount:
+            print(f"{size(amount):>10}  {LABELS[kind]}")
+    print(f"{size(sum(found.values())):>10}  in total")
+
+
+def _move(options: argparse.Namespace) -> None:
+    start, source = first_path(options.data_dir), data_folder(options.data_dir)
+    target = options.folder.absolute()
+    check(source, target)
+    with standstill(start, source, show=options.progress):
+        move(start, source, target, _Progress(options))
+    print(f"The data are in {target} now. {start} leads there, so that nothing else changes.")
+
+
+def _backup(options: argparse.Namespace) -> None:
+    folder = data_path(options.data_dir)
+    if not folder.is_dir():
+        raise DataFolderError(notice("data.none", folder=str(folder)))
+    file = options.file.absolute()
+    back_up(folder, file, options.checkpoints, options.force, _Progress(options))
+    print(f"Saved as {file}, {size(file.stat().st_size)}. {WARNING}")
+
+
+def _restore(options: argparse.Namespace) -> None:
+    start, folder = first_path(options.data_dir), data_folder(options.data_dir)
+    with standstill(start, folder, show=options.progress):
+        restore(folder, options.file.absolute(), options.force, _Progress(options))
+    print(f"Restored into {folder}.")
+
+
+def _purge(options: argparse.Namespace) -> None:
+    """Everything that Hearth has written for this user; the program itself stays."""
+    start, folder = first_path(options.data_dir), data_path(options.data_dir)
+    if not options.yes:
+        _ask(folder)
+    if folder.is_dir():
+        with standstill(start, folder, again=False):
+            _forget(start, folder)
+            moved.clear(folder)
+        shutil.rmtree(folder, ignore_errors=True)  # locks that Windows had not let go
+    if start != folder:
+        moved.clear(start)
+    left = [str(path) for path in {start, folder} if path.exists()]
+    if left:
+        raise DataFolderError(notice("purge.left", folders=left))
+    print("Nothing is left of Hearth's data. Its program is removed as it was installed.")
+
+
+def _ask(folder: Path) -> None:
+    if not sys.stdin.isatty():
+        raise SettingsError("Nobody can be asked here: add --yes to delete everything.")
+    print(f"This deletes {folder}: key, ledger, settings, runs, checkpoints, and data of your own runs.")
+    print("Without a backup or the recovery words, this PC's key and its credit are lost for good.")
+    if input("Type “delete” to go on: ").strip() != "delete":
+        raise SettingsError("Nothing was deleted.")
+
+
+def _forget(start: Path, folder: Path) -> None:
+    """Undo what was registered with the system for this data folder."""
+    for one in {start, folder}:
+        for kept in (start_at_login, link_handler):
+            with contextlib.suppress(HearthError):
+                kept.forget(one)
+    xscreensaver.forget()
+
+
+class _Progress:
+    """Shows how far something is, on the terminal or, for the app, as lines of JSON.
+
+    Args:
+        options: of the command.
+    """
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._json, self._start, self._last = bool(options.progress), time.monotonic(), 0.0
+
+    def __call__(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - self._start < PROGRESS_S or (now - self._last < PROGRESS_S / 4 and done < total):
+            return
+        self._last = now
+        left = (now - self._start) * (total - done) / max(done, 1)
+        if self._json:
+            print(common.in_one_line({"done": done, "total": total, "left_s": left}), flush=True)
+        elif sys.stderr.isatty():
+            when = f", {duration(left)} left" if left > LEFT_S else ""
+            end = "\n" if done >= total else ""
+            print(f"\r\033[K{size(done)} of {size(total)}{when}", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,101 @@
+"""While files are moved or replaced, nothing of Hearth's runs: worker and app save and end, and are started again."""
+
+import contextlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import filelock
+import msgspec
+import psutil
+
+from core.contracts.control import ADDRESS_FILE, LOCK_FILE, Address
+from core.contracts.errors import UNREADABLE, DataFolderError, NotRunning
+from core.contracts.notices import notice
+from core.control.client import ControlClient
+from core.regular_files import read_regular
+from core.system.start_at_login import program
+
+APP_LOCK = "app.lock"
+END_S = 60.0
+"""A worker saves within 10 s, and on a busy machine within a minute."""
+
+
+@contextlib.contextmanager
+def standstill(start: Path, folder: Path, again: bool = True, show: bool = False) -> Iterator[None]:
+    """Own the data folder; what ran before runs again afterwards, also after a failure.
+
+    Args:
+        start: the folder that Hearth is started with.
+        folder: the one in force for it.
+        again: whether it is started again.
+        show: whether the app, if it ran, opens its window then.
+
+    Raises:
+        DataFolderError: something does not end, or the data are another PC's.
+    """
+    address = _address(folder)
+    if address is not None and address.folder not in ("", str(folder)):
+        raise DataFolderError(notice("data.elsewhere", folder=str(folder)))
+    with_app, command = _is_held(folder / APP_LOCK), _command(folder, address)
+    with contextlib.suppress(NotRunning), ControlClient(folder) as client:
+        client.call("quit", {}, dict)
+    if with_app:
+        command = [*program(), *([] if show else ["--in-tray"]), "--data-dir", str(start)]
+    try:
+        with contextlib.ExitStack() as locks:
+            for name in (LOCK_FILE, APP_LOCK):
+                _own(locks, folder / name)
+            yield
+    finally:
+        if again and command:
+            _start(command)
+
+
+def _own(locks: contextlib.ExitStack, file: Path) -> None:
+    try:
+        locks.enter_context(filelock.FileLock(file, timeout=END_S))
+    except filelock.Timeout:
+        raise DataFolderError(notice("data.in_use", folder=str(file.parent))) from None
+    except OSError as error:
+        raise DataFolderError(notice("folder.lock_not_written", file=str(file), why=str(error.strerror))) from error
+
+
+def _address(folder: Path) -> Address | None:
+    try:
+        return msgspec.json.decode(read_regular(folder / ADDRESS_FILE), type=Address)
+    except (OSError, *UNREADABLE):
+        return None
+
+
+def _is_held(file: Path) -> bool:
+    try:
+        with filelock.FileLock(file, blocking=False):
+            return False
+    except filelock.Timeout:
+        return True
+    except OSError:
+        return False
+
+
+def _command(folder: Path, address: Address | None) -> list[str]:
+    """How the worker of the folder was started; [] if none runs."""
+    if address is None or not _is_held(folder / LOCK_FILE):
+        return []
+    try:
+        return psutil.Process(address.pid).cmdline()
+    except psutil.Error:
+        return []
+
+
+def _start(command: list[str]) -> None:
+    """In a session of its own, without this terminal."""
+    null = subprocess.DEVNULL
+    flags = 0
+    if sys.platform == "win32":
+        flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+    with contextlib.suppress(OSError):
+        subprocess.Popen(
+            command, stdin=null, stdout=null, stderr=null, start_new_session=True, creationflags=flags, cwd=Path.home()
+        )
