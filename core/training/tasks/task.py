@@ -4,12 +4,15 @@ A task is one file of this package; its `TASK` is found by the file's name. What
 declared by the same name in `core.contracts.kinds`.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 from torch.nn import functional
 
+from core.contracts.errors import ComputeError
 from core.contracts.kinds import TASKS, Ends
 from core.contracts.pipe import Predicted
 
@@ -73,3 +76,20 @@ def task_of(name: str) -> Task[Any]:
     """
     task: Task[Any] = TASKS.module(__package__, name).TASK
     return task
+
+
+def loss_product(
+    task: Task[Any], head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor, *beside: Tensor
+) -> tuple[float, Tensor, tuple[Tensor, ...]]:
+    """Mean loss over the rows that are alive, and the gradients of its sum by `h`, unless those are whole numbers, and
+    the head's parameters."""
+    with torch.enable_grad():
+        h = h.detach().requires_grad_(h.is_floating_point())
+        loss = (task.losses(head(h, *beside), labels) * alive).sum()
+    mean = loss.item() / int(alive.sum())
+    if not math.isfinite(mean):
+        raise ComputeError("its loss is not finite.")
+    if not h.requires_grad:
+        return mean, h, torch.autograd.grad(loss, [*head.parameters()])
+    by_h, *by_head = torch.autograd.grad(loss, [h, *head.parameters()])
+    return mean, by_h, tuple(by_head)
