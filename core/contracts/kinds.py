@@ -46,8 +46,8 @@ class ModelKind(NamedTuple):
     """Rows that a sample makes in a DMoE layer, such as the tokens of a sequence."""
     trouble: Callable[[Model, Ends], Notice | None] = lambda model, ends: None
     """Why these sizes do not fit the kind, or each other, if they do not."""
-    experts: bool = True
-    """Whether it has DMoE layers; else the trunk is the whole model."""
+    experts: bool | None = True
+    """Whether it has DMoE layers; False: the trunk is the whole model; None: as its manifest wants."""
 
 
 class DataKind(NamedTuple):
@@ -143,6 +143,51 @@ def _transformer_trouble(model: Model, ends: Ends) -> Notice | None:
     return None
 
 
+def inner(model: Model) -> int:
+    """Width inside a dense layer of a `decoder`."""
+    return max(1, model.k) * model.hidden
+
+
+def _decoder_maps(model: Model) -> tuple[int, int, int]:
+    """Numbers of attention's four maps and of a dense layer's three, and width of a head."""
+    assert model.heads
+    head = model.width // model.heads
+    attention = 2 * model.width * head * (model.heads + (model.kv_heads or model.heads))
+    return attention, 3 * model.width * inner(model), head
+
+
+def _decoder_numbers(model: Model, ends: Ends) -> int:
+    """Without biases; norms have a factor for each number."""
+    attention, dense, head = _decoder_maps(model)
+    layers = model.dense + model.layers
+    words = (1 if model.tied else 2) * ends.classes * model.width
+    norms = layers * (2 * model.width + 2 * head) + model.width
+    gates = model.layers * model.width * sum(model.grid)
+    return words + layers * attention + model.dense * dense + norms + gates
+
+
+def _decoder_multiplications(model: Model, ends: Ends) -> int:
+    """As for the older Transformer; what attention sees is counted as if it were all tokens."""
+    attention, dense, _ = _decoder_maps(model)
+    seen = 2 * model.width * ends.inputs
+    gates = model.layers * model.width * sum(model.grid)
+    layers = model.dense + model.layers
+    return layers * (attention + seen) + model.dense * dense + model.width * ends.classes + gates
+
+
+def _decoder_trouble(model: Model, ends: Ends) -> Notice | None:
+    if trouble := _transformer_trouble(model, ends):
+        return trouble
+    heads, kv_heads = model.heads or 1, model.kv_heads or model.heads or 1
+    if heads % kv_heads:
+        return notice("manifest.kv_heads", heads=heads, kv_heads=kv_heads)
+    if not model.layers + model.dense:
+        return notice("manifest.no_layers", kind=model.kind)
+    if model.layers and model.expert != "swiglu":
+        return notice("manifest.other_expert", kind=model.kind, expert=str(model.expert), wanted="swiglu")
+    return None
+
+
 def _of_pictures(model: Model, pictures: Pictures | None) -> Ends:
     return Ends(pictures.pixels, len(pictures.classes)) if pictures else Ends(0, 0)
 
@@ -153,6 +198,10 @@ EXPERTS = Kinds(
         lambda model: 2 * model.width * model.hidden + model.hidden**2 + 6 * model.hidden + model.width,
         lambda model: 2 * model.width * model.hidden + model.hidden**2,
     ),
+    swiglu=ExpertKind(
+        lambda model: 3 * model.width * model.hidden,
+        lambda model: 3 * model.width * model.hidden,
+    ),
     transformer_ffn=ExpertKind(
         lambda model: 2 * model.width * model.hidden + model.hidden + 3 * model.width,
         lambda model: 2 * model.width * model.hidden,
@@ -160,6 +209,13 @@ EXPERTS = Kinds(
 )
 MODELS = Kinds(
     "model_kind",
+    decoder=ModelKind(
+        _decoder_numbers,
+        _decoder_multiplications,
+        rows=lambda model: model.sequence or 1,
+        trouble=_decoder_trouble,
+        experts=None,
+    ),
     ffn_dmoe=ModelKind(
         _classifier_numbers, lambda model, ends: (ends.inputs + ends.classes) * model.width + _gates(model)[1]
     ),

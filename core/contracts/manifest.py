@@ -15,7 +15,7 @@ from core.contracts.errors import ManifestError
 from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, Ends, TaskKind
 from core.contracts.manifest_faults import faults_in
 from core.contracts.manifest_limits import ABOUT, impossible, impossible_beside
-from core.contracts.model import LINE, PICTURE_STARTS, Licence, Line, Model, Name, Picture, Pictures
+from core.contracts.model import LINE, PICTURE_STARTS, Licence, Line, Model, Name, Picture, Pictures, TokenizerFile
 from core.contracts.notices import Notice, notice
 from core.contracts.run_times import Times, impossible_times
 from core.contracts.signed import is_signed, opened
@@ -114,6 +114,7 @@ class _Lasting(msgspec.Struct, frozen=True, omit_defaults=True):
     shard_list: ShardList | None = None
     pictures: Pictures | None = None
     organiser: str | None = None
+    tokenizer: TokenizerFile | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True, dict=True):
@@ -136,6 +137,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """Where there are more of them: their list, which is fetched as they are."""
     pictures: Pictures | None = None
     """What they are, for data that are pictures."""
+    tokenizer: TokenizerFile | None = None
     data_bytes: Annotated[int, msgspec.Meta(ge=1, le=1 << 40)] | None = None
     """Of all shards of a list, as the organiser says to those who do not have it yet."""
     sources: Annotated[tuple[Source, ...], msgspec.Meta(max_length=16)] = ()
@@ -180,8 +182,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     @property
     def lasting(self) -> bytes:
         """What the run is as long as it lives, in canonical form."""
-        data = self.shard_list, self.pictures
-        lasting = _Lasting(self.run, self.data, self.model, self.shards, self.training.seed, *data, self.organiser)
+        more = self.training.seed, self.shard_list, self.pictures, self.organiser, self.tokenizer
+        lasting = _Lasting(self.run, self.data, self.model, self.shards, *more)
         return msgspec.json.encode(lasting, order="sorted")
 
     @property

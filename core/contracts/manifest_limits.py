@@ -60,9 +60,10 @@ def impossible(data: str, pictures: Pictures | None, model: Model, batch: int, i
         expert = EXPERTS[model.expert].numbers(model) if model.expert else 0
     except ManifestError as error:
         return error.notice
-    if not kind.experts and (model.layers or model.grid or model.expert or model.k):
+    has_experts = bool(model.layers) if kind.experts is None else kind.experts
+    if not has_experts and (model.layers or model.grid or model.expert or model.k):
         return notice("manifest.without_experts", kind=model.kind)
-    if kind.experts and not (model.layers and model.grid and model.expert and model.k):
+    if has_experts and not (model.layers and model.grid and model.expert and model.k):
         return notice("manifest.experts_missing", kind=model.kind)
     cells = math.prod(model.grid)
     if cells > MAX_CELLS:

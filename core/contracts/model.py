@@ -24,6 +24,8 @@ PICTURE_STARTS = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 Picture = Annotated[bytes, msgspec.Meta(max_length=PICTURE_BYTES)]
 """One of a run, in a manifest; base64 there."""
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
+MOST_TOKENS = 1 << 16
+"""Of a vocabulary: a token takes two bytes of a shard."""
 
 
 Side = Annotated[int, msgspec.Meta(ge=1, le=256)]
@@ -48,6 +50,16 @@ class Pictures(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.width * self.height * self.channels
 
 
+class TokenizerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The run's `tokenizer.json` (`core.store.tokens`), named by its content as shards are."""
+
+    sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    size: Annotated[int, msgspec.Meta(ge=1, le=4 << 20)]
+    """Bytes; 32,768 tokens take about 2 MB."""
+    end: Annotated[int, msgspec.Meta(ge=0, lt=MOST_TOKENS)]
+    """The token that ends a text."""
+
+
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A network cut at its DMoE layers (paper, section 3.1).
 
@@ -63,7 +75,8 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """Cells of each grid dimension, M_0 .. M_{d-1}; none without experts."""
     width: Size
     hidden: Size
-    """Width inside an expert, or of the second layer of a model without experts."""
+    """Width inside an expert, or of the second layer of a model without experts. A dense layer of a `decoder` is k
+    times as wide inside, so that it costs what the k experts of another do."""
     expert: Name | None = None
     """One of `core.contracts.kinds.EXPERTS`."""
     k: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
@@ -72,3 +85,11 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     """Of attention; kinds with attention need it."""
     sequence: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
     """Tokens that a model of sequences sees at once."""
+    kv_heads: Annotated[int, msgspec.Meta(ge=1, le=256)] | None = None
+    """Heads of keys and values that those of attention share, of a `decoder`; None: each has its own."""
+    dense: Annotated[int, msgspec.Meta(ge=0, le=256)] = 0
+    """Layers of a `decoder` without experts, before those with them."""
+    tied: bool = False
+    """Whether a `decoder` tells tokens by the numbers by which it reads them."""
+    vocabulary: Annotated[int, msgspec.Meta(ge=2, le=MOST_TOKENS)] | None = None
+    """Tokens that a model of data that are tokens can tell apart; the tokenizer may have fewer."""

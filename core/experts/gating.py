@@ -10,16 +10,17 @@ from torch.nn import functional
 class Gate(nn.Module):
     """g(x, f) = sum_i g_i(x)[u_i]: d linear heads, kept as one linear map with all heads' outputs side by side."""
 
-    def __init__(self, width: int, shape: Sequence[int]) -> None:
+    def __init__(self, width: int, shape: Sequence[int], bias: bool = True) -> None:
         """A gate as PyTorch's linear maps begin.
 
         Args:
             width: of the input.
             shape: cells M_0 .. M_{d-1} of the grid.
+            bias: whether each head's score has a part of its own.
         """
         super().__init__()
         self.shape = tuple(shape)
-        self.heads = nn.Linear(width, sum(self.shape))
+        self.heads = nn.Linear(width, sum(self.shape), bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """All heads' scores: [batch, width] -> [batch, M_0 + .. + M_{d-1}]."""

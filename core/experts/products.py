@@ -54,9 +54,11 @@ class Linear(nn.Linear):
 
 class _Factored(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, found: list[tuple[Tensor, Factors]]) -> Tensor:
+    def forward(
+        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, found: list[tuple[Tensor, Factors]]
+    ) -> Tensor:
         ctx.save_for_backward(x, weight)
-        ctx.found = found
+        ctx.found, ctx.has_bias = found, bias is not None
         return functional.linear(x, weight, bias)
 
     @staticmethod
@@ -64,7 +66,7 @@ class _Factored(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         left = gradients[0].flatten(0, -2)
         ctx.found.append((weight, Factors(left, x.detach().flatten(0, -2))))
-        return gradients[0] @ weight, None, left.sum(0), None
+        return gradients[0] @ weight, None, left.sum(0) if ctx.has_bias else None, None
 
 
 class Gradients(NamedTuple):
@@ -79,15 +81,16 @@ class Gradients(NamedTuple):
 
 
 def product(
-    module: nn.Module, parameters: Sequence[Tensor], inputs: Tensor, gradient: Tensor
+    module: nn.Module, parameters: Sequence[Tensor], inputs: Tensor, gradient: Tensor, *beside: Tensor
 ) -> tuple[Tensor, list[Tensor]]:
     """The vector-Jacobian product of a module, recomputed (gradient checkpointing).
 
     Args:
-        module: any that takes one tensor.
+        module: any that takes one tensor, and `beside`.
         parameters: its parameters, in their order.
         inputs: [n, ...].
         gradient: by the module's outputs, of their shape.
+        beside: what it takes besides, without a gradient.
 
     Returns:
         The gradients by the inputs (zeros if those are whole numbers, such as classes) and by each parameter.
@@ -95,7 +98,7 @@ def product(
     with torch.enable_grad():
         inputs = inputs.detach().requires_grad_(inputs.is_floating_point())
         # A scalar, as autograd imports the compiler's symbolic shapes (1 s, 60 MB) to check other gradients' shapes.
-        scalar = torch.dot(module(inputs).flatten(), gradient.flatten())
+        scalar = torch.dot(module(inputs, *beside).flatten(), gradient.flatten())
     if not inputs.requires_grad:
         return torch.zeros_like(inputs), list(torch.autograd.grad(scalar, parameters))
     by_inputs, *by_parameters = torch.autograd.grad(scalar, [inputs, *parameters])

@@ -167,8 +167,8 @@ class Trainer(Movable):
             self.batch_bytes = max(1, _bytes(tape))
             self._measured.set()
 
-        head = self._network.segments[-1]
-        loss, by_h, by_head = await run(loss_product, self.task, head, h, batch.labels, alive)
+        head, beside = self._network.segments[-1], self._network.beside(batch.inputs)
+        loss, by_h, by_head = await run(loss_product, self.task, head, h, batch.labels, alive, *beside)
         gradients = dict(zip(head.parameters(), by_head, strict=True))
         for segment, layer in reversed(list(zip(self._network.segments, self._layers, strict=False))):
             h, passed = tape.pop()
@@ -176,8 +176,10 @@ class Trainer(Movable):
             blocked_s += sum(passed.blocked_s)
             gradients.update(zip(layer.gate.parameters(), by_gate, strict=True))
             parameters = list(segment.parameters())
-            by_h, by_segment = await run(product, segment, parameters, h, by_x)
-            gradients.update(zip(parameters, by_segment, strict=True))
+            by_given = self._network.by_given(by_h, by_x)
+            by_h, by_segment = await run(product, segment, parameters, h, by_given, *beside)
+            for parameter, by in zip(parameters, by_segment, strict=True):  # of tied embeddings the head has one too
+                gradients[parameter] = gradients[parameter] + by if parameter in gradients else by
 
         await run(self._step, number, gradients, int(alive.sum()))
         self._losses.append(loss)
@@ -194,11 +196,12 @@ class Trainer(Movable):
         """
         h, alive, blocked_s = inputs, torch.ones(rows, dtype=torch.bool), 0.0
         tape: list[tuple[Tensor, Passed]] = []
-        for segment, layer in zip(self._network.segments, self._layers, strict=False):
-            x = await run(segment, h)
-            y, passed, waited_s = await self._forward(layer, x.flatten(0, -2), alive, run)
+        network, beside = self._network, self._network.beside(inputs)
+        for segment, layer in zip(network.segments, self._layers, strict=False):
+            given = await run(segment, h, *beside)
+            y, passed, waited_s = await self._forward(layer, network.into_layer(given).flatten(0, -2), alive, run)
             tape.append((h, passed))
-            h, alive, blocked_s = y.view_as(x), alive & passed.alive, blocked_s + waited_s
+            h, alive, blocked_s = network.after_layer(given, y), alive & passed.alive, blocked_s + waited_s
         return h, alive, tape, blocked_s
 
     async def _forward(self, layer: DMoELayer, x: Tensor, alive: Tensor, run: Run) -> tuple[Tensor, Passed, float]:
@@ -263,7 +266,7 @@ class Trainer(Movable):
         loss = right = count = 0.0
         for x, wanted in zip(torch.split(inputs, each), torch.split(labels, each), strict=True):
             h, alive, _, _ = await self._pass(x, wanted.numel(), run)
-            outputs = await run(self._network.segments[-1], h)
+            outputs = await run(self._network.segments[-1], h, *self._network.beside(x))
             loss += float((self.task.losses(outputs, wanted) * alive).sum())
             right += float((self.task.right(outputs, wanted) * alive).sum())
             count += float(alive.sum())
@@ -273,12 +276,13 @@ class Trainer(Movable):
         """The head's outputs [n, ..., classes] and what happened in each DMoE layer, by the trunk that is agreed with
         others; waits for nothing."""
         h, run, passes = inputs, partial(self._run_at_once, self._trunk.by_agreed), []
-        for segment, layer in zip(self._network.segments, self._layers, strict=False):
-            x = await run(segment, h)
-            y, passed = await layer.forward(x.flatten(0, -2), run, inference=True)
-            h = y.view_as(x)
+        network, beside = self._network, self._network.beside(inputs)
+        for segment, layer in zip(network.segments, self._layers, strict=False):
+            given = await run(segment, h, *beside)
+            y, passed = await layer.forward(network.into_layer(given).flatten(0, -2), run, inference=True)
+            h = network.after_layer(given, y)
             passes.append(passed)
-        return await run(self._network.segments[-1], h), passes
+        return await run(network.segments[-1], h, *beside), passes
 
     @property
     def step(self) -> int:
@@ -377,7 +381,7 @@ class Trainer(Movable):
         self._hooks.clear()
         if device is not CPU:
             for module in (*self._network.segments, *self._network.gates):
-                self._hooks.append(module.register_forward_pre_hook(lambda _, inputs: (device.put(inputs[0]),)))
+                self._hooks.append(module.register_forward_pre_hook(lambda _, inputs: tuple(map(device.put, inputs))))
                 self._hooks.append(module.register_forward_hook(lambda _, __, outputs: device.take(outputs)))
 
 

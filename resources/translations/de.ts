@@ -5961,6 +5961,10 @@
       <translation>es verlangt {k} Experten eines Gitters mit {cells} Zellen.</translation>
     </message>
     <message>
+      <source>manifest.kv_heads</source>
+      <translation>{heads} Köpfe der Aufmerksamkeit können sich {kv_heads} für Schlüssel und Werte nicht teilen: `kv_heads` muss `heads` teilen.</translation>
+    </message>
+    <message>
       <source>manifest.layers_too_many</source>
       <translation>es hat {experts} Experten in allen Schichten; erlaubt sind höchstens {most}. Mach das Gitter kleiner, oder nimm weniger Schichten.</translation>
     </message>
@@ -5979,6 +5983,10 @@
     <message>
       <source>manifest.no_file</source>
       <translation>Das Manifest {path} ist keine Datei.</translation>
+    </message>
+    <message>
+      <source>manifest.no_layers</source>
+      <translation>ein {kind} braucht eine Schicht: `layers` mit Experten oder `dense` ohne.</translation>
     </message>
     <message>
       <source>manifest.no_model_kind</source>
@@ -6027,6 +6035,10 @@
     <message>
       <source>manifest.organiser_unsigned</source>
       <translation>`organiser` setzt `hearth run sign`. Nimm es heraus.</translation>
+    </message>
+    <message>
+      <source>manifest.other_expert</source>
+      <translation>die Experten eines {kind} sind von der Art „{wanted}“, nicht „{expert}“.</translation>
     </message>
     <message>
       <source>manifest.other_name</source>

@@ -2142,6 +2142,10 @@
       <translation>it asks for {k} experts of a grid with {cells} cells.</translation>
     </message>
     <message>
+      <source>manifest.kv_heads</source>
+      <translation>{heads} heads of attention cannot share {kv_heads} of keys and values: `kv_heads` must divide `heads`.</translation>
+    </message>
+    <message>
       <source>manifest.layers_too_many</source>
       <translation>it has {experts} experts in all layers; at most {most} are allowed. Make the grid smaller, or have fewer layers.</translation>
     </message>
@@ -2160,6 +2164,10 @@
     <message>
       <source>manifest.no_file</source>
       <translation>The manifest {path} is not a file.</translation>
+    </message>
+    <message>
+      <source>manifest.no_layers</source>
+      <translation>a {kind} needs a layer: `layers` with experts, or `dense` ones.</translation>
     </message>
     <message>
       <source>manifest.no_model_kind</source>
@@ -2208,6 +2216,10 @@
     <message>
       <source>manifest.organiser_unsigned</source>
       <translation>`organiser` is set by `hearth run sign`. Take it out.</translation>
+    </message>
+    <message>
+      <source>manifest.other_expert</source>
+      <translation>the experts of a {kind} are of the kind '{wanted}', not '{expert}'.</translation>
     </message>
     <message>
       <source>manifest.other_name</source>

@@ -60,9 +60,10 @@ class PlainLoop:
         counts = []
         h = inputs
         *segments, head = self.network.segments
+        beside = self.network.beside(inputs)
         for segment, gate, experts in zip(segments, self.network.gates, self.experts, strict=True):
-            x = segment(h)
-            shape, x = x.shape, x.flatten(0, -2)
+            given = segment(h, *beside)
+            x = self.network.into_layer(given).flatten(0, -2)
             scores = add_up(gate(x), self.columns)
             best = scores.topk(self.k)
             weights = best.values.softmax(1)
@@ -72,9 +73,9 @@ class PlainLoop:
                 counts.append(len(rows))
                 if len(rows):
                     h = h.index_add(0, rows, expert(x[rows]) * weights[rows, places, None])
-            h = h.view(shape)
+            h = self.network.after_layer(given, h)
             extra = extra + self.balance * len(x) * balance_loss(scores, best.indices)
-        loss = self.task.losses(head(h), labels).sum()
+        loss = self.task.losses(head(h, *beside), labels).sum()
         adams = itertools.chain([self.trunk_adam], *self.expert_adams)
         used = [(adam, count) for adam, count in zip(adams, [labels.numel(), *counts], strict=True) if count]
         parameters = [parameter for adam, _ in used for parameter in adam.parameters]

@@ -1,8 +1,8 @@
 """A peer in a process of its own whose files another peer copies while it calls that peer's experts.
 
 Its arguments are JSON: whether the limits hold that do so until the user chooses some, and the other peer with its
-address. For each line [seconds, whether files are copied] on its input it prints what it measured. With `served`, a seed
-and an address as arguments it is the other peer.
+address. For each line [seconds, whether files are copied] on its input it prints what it measured. With `served`, a
+seed and an address as arguments it is the other peer.
 """
 
 import asyncio

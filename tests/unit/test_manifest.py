@@ -200,19 +200,28 @@ def test_what_an_expert_costs_is_known_without_torch(kind: str) -> None:
     assert counted.get_total_flops() == 2 * 7 * declared.multiplications(model)
 
 
+DECODER = {"kind": "decoder", "expert": "swiglu", "heads": 4, "kv_heads": 2, "width": 32, "hidden": 24}
+MODELS_OF_TEXT = [DECODER, DECODER | {"dense": 2, "tied": True}]
+
+
+@pytest.mark.parametrize("changes", [{}, *MODELS_OF_TEXT])
 @pytest.mark.parametrize("run", ["digits", "digits-vc", "text"])
-def test_what_a_trunk_costs_is_known_without_torch(run: str) -> None:
+def test_what_a_trunk_costs_is_known_without_torch(run: str, changes: dict[str, Any]) -> None:
     rules = manifest.load(run)
+    if run == "text":
+        rules = msgspec.structs.replace(rules, model=msgspec.structs.replace(rules.model, **changes))
     kind, ends = MODELS[rules.model.kind], rules.ends
     network = build_trunk(rules, ends)
     assert sum(parameter.numel() for parameter in network.parameters()) == kind.numbers(rules.model, ends)
     rows, sequence = kind.rows(rules.model), run == "text"
     h = torch.zeros(3, ends.inputs, dtype=torch.int64 if sequence else torch.float32)
+    beside = network.beside(h)
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counted:  # the counter knows no other
         for segment, gate in zip(network.segments, network.gates, strict=False):
-            h = segment(h)
-            gate(h.flatten(0, -2))
-        network.segments[-1](h)
+            given = segment(h, *beside)
+            gate(network.into_layer(given).flatten(0, -2))
+            h = network.after_layer(given, network.into_layer(given))
+        network.segments[-1](h, *beside)
     assert counted.get_total_flops() == 2 * 3 * rows * kind.multiplications(rules.model, ends)
     expert = EXPERTS[rules.model.expert].multiplications(rules.model) if rules.model.expert else 0
     experts = rules.model.layers * rules.model.k * expert

@@ -4,8 +4,10 @@ A kind is one file of this package whose `KIND` builds a `Network`; the file's n
 kind costs, and which sizes fit it, is declared without torch, by the same name in `core.contracts.kinds`.
 """
 
+from collections.abc import Callable
+
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from core.contracts.kinds import MODELS, Ends
 from core.contracts.manifest import Manifest
@@ -19,16 +21,49 @@ class Network(nn.Module):
     of its own to the gate and the experts, such as one token of a sequence.
     """
 
-    def __init__(self, segments: list[nn.Module], gates: list[Gate]) -> None:
+    def __init__(
+        self,
+        segments: list[nn.Module],
+        gates: list[Gate],
+        *,
+        residual: bool = False,
+        beside: Callable[[Tensor], tuple[Tensor, ...]] = lambda inputs: (),
+    ) -> None:
         """Put a network together.
 
         Args:
             segments: one more than there are gates.
             gates: of the DMoE layers, in their order.
+            residual: whether a segment before a layer gives two tensors, stacked: what is added to what the layer
+                gives, and what goes into it.
+            beside: what each segment gets besides what comes from the layer before it, from the inputs of a batch.
         """
         super().__init__()
         self.segments = nn.ModuleList(segments)
         self.gates = nn.ModuleList(gates)
+        self.residual, self.beside = residual, beside
+
+    def into_layer(self, given: Tensor) -> Tensor:
+        """What goes into a DMoE layer, of what the segment before it gave."""
+        return given[1] if self.residual else given
+
+    def after_layer(self, given: Tensor, y: Tensor) -> Tensor:
+        """What the next segment gets.
+
+        Args:
+            given: by the segment before the layer.
+            y: [rows, width], by the layer.
+        """
+        return given[0] + y.view_as(given[0]) if self.residual else y.view_as(given)
+
+    def by_given(self, by_after: Tensor, by_into: Tensor) -> Tensor:
+        """The gradient by what a segment gave.
+
+        Args:
+            by_after: the gradient by `after_layer`.
+            by_into: [rows, width], that by `into_layer` through the layer alone.
+        """
+        return torch.stack((by_after, by_into.view_as(by_after))) if self.residual else by_into
 
 
 def build(manifest: Manifest, ends: Ends) -> Network:

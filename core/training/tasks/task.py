@@ -79,26 +79,29 @@ def task_of(name: str) -> Task[Any]:
 
 
 def loss_product(
-    task: Task[Any], head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor
+    task: Task[Any], head: nn.Module, h: Tensor, labels: Tensor, alive: Tensor, *beside: Tensor
 ) -> tuple[float, Tensor, tuple[Tensor, ...]]:
     """Mean loss over the rows that are alive, and the gradients of its sum by `h` and the head's parameters.
 
     Args:
         task: what judges.
         head: makes outputs of `h`.
-        h: [batch, ..., width].
+        h: [batch, ..., width]; whole numbers have no gradient, and come back as they are.
         labels: [batch, ...].
         alive: bool [rows]; what is said of other rows does not count.
+        beside: what the head takes beside `h`.
 
     Raises:
         ComputeError: the loss is not finite.
     """
     with torch.enable_grad():
-        h = h.detach().requires_grad_()
-        loss = (task.losses(head(h), labels) * alive).sum()
+        h = h.detach().requires_grad_(h.is_floating_point())
+        loss = (task.losses(head(h, *beside), labels) * alive).sum()
     mean = loss.item() / int(alive.sum())
     if not math.isfinite(mean):
         raise ComputeError("its loss is not finite.")
+    if not h.requires_grad:
+        return mean, h, torch.autograd.grad(loss, [*head.parameters()])
     by_h, *by_head = torch.autograd.grad(loss, [h, *head.parameters()])
     return mean, by_h, tuple(by_head)
 
