@@ -8,6 +8,7 @@ from PySide6.QtGui import Qt
 
 from app import language
 from app.language import locale, tr
+from core.contracts.kinds import TASKS
 from core.contracts.words import traffic
 
 NONE = "\N{EN DASH}"
@@ -27,6 +28,18 @@ def number(value: float, decimals: int = 0) -> str:
 def rate(value: float) -> str:
     """A rate with about three figures: "0.42", "9.4", "1,240"."""
     return number(value, 0 if value >= 20 or value == 0 else 1 if value >= 1 else 2)
+
+
+def pace(task: str, per_s: float) -> str:
+    """What a run trains on in a second: "4.2 kB of text", "312 samples".
+
+    Args:
+        task: of the run, a name of `TASKS`.
+        per_s: samples; of text, a sample is a byte.
+    """
+    if TASKS[task].in_tokens:
+        return tr("{size} of text", size=data_size(per_s))
+    return tr("{rate} samples", rate=rate(per_s))
 
 
 def short(value: float) -> str:

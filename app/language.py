@@ -209,6 +209,21 @@ def _find(code: str, number: int | None) -> str | None:
     return None if found == code else found
 
 
+def in_fahrenheit() -> bool:
+    """Whether the user's locale has temperatures in °F; the worker and the settings have them in °C."""
+    return locale().measurementSystem() == QLocale.MeasurementSystem.ImperialUSSystem
+
+
+def to_fahrenheit(celsius: float) -> float:
+    return celsius * 9 / 5 + 32
+
+
+def temperature(celsius: float) -> str:
+    """ "58 °C", or "136 °F" where the locale has it so."""
+    shown, unit = (to_fahrenheit(celsius), "°F") if in_fahrenheit() else (celsius, "°C")
+    return f"{locale().toString(float(shown), 'f', 0)} {unit}"
+
+
 def at_most(value: float, decimals: int) -> str:
     """A figure with so many decimals at most."""
     return locale().toString(float(round(value, decimals)), "g", 10)
@@ -238,6 +253,7 @@ WORKERS = Language(
         "kwh": lambda kwh, _: words.electricity(kwh, at_most),
         "percent": lambda share, _: percent(locale().toString(round(100 * share))),
         "count": lambda number, _: locale().toString(float(number), "f", 0),
+        "temperature": lambda celsius, _: temperature(celsius),
         "whole": lambda number, _: locale().toString(float(number), "f", 0),
         "signed": lambda number, _: ("+" if number >= 0 else "") + locale().toString(float(number), "f", 1),
     },

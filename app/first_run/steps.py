@@ -12,7 +12,7 @@ from app.first_run import estimates
 from app.first_run.speed import SpeedTest
 from app.first_run.step import Step
 from app.formats import data_size, number, percent
-from app.language import at_most, told, tr, tr_setting
+from app.language import at_most, temperature, told, tr, tr_setting
 from app.pages.settings.recovery_words import RecoveryWords
 from app.pages.settings.setting_row import Row, login_row, row_of
 from app.widgets.basics import Card, Facts, Label, Pair
@@ -273,7 +273,7 @@ def limits(values: dict[str, Any]) -> str:
     }
     cpu = tr("CPU: {here} of the time while you are here, {away} while away", **share)
     on = tr("on %Ln thread(s)", threads) if threads else tr("on half of the cores")
-    parts = [cpu, on, *([tr("no hotter than {heat} °C", heat=heat)] if heat else [])]
+    parts = [cpu, on, *([tr("no hotter than {heat}", heat=temperature(heat))] if heat else [])]
     ram = tr("Memory: {here} while you are here, {away} while away.", **memory)
     gpu = tr("GPU: also while you are here.") if values["gpu_in_use"] else tr("GPU: only while you are away.")
     likely = estimates.of_settings(values)

@@ -6,6 +6,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from core.contracts.kinds import TASKS
 from core.contracts.notices import english
 from core.contracts.status import Status
 from core.contracts.words import counted
@@ -40,6 +41,6 @@ def figures(status: Status) -> str:
     loss = "-" if status.loss is None else f"{status.loss:.3f}"
     experts = counted(len(status.experts), "expert") if status.layers else "whole model"
     return (
-        f"{status.run}  step {status.step:,}  {status.samples_per_s:,.0f} samples/s  loss {loss}  "
+        f"{status.run}  step {status.step:,}  {status.samples_per_s:,.0f} {TASKS[status.task].unit}/s  loss {loss}  "
         f"accuracy {accuracy}  {experts}  {status.device}"
     )

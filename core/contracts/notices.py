@@ -178,13 +178,14 @@ FORMATS: dict[str, Format] = {
     "percent": lambda share, _: f"{share:.0%}",
     "count": lambda number, _: f"{number:,}",
     "whole": lambda number, _: f"{number:.0f}",
+    "temperature": lambda celsius, _: f"{celsius:.0f} °C",
     "signed": lambda number, _: f"{number:+.1f}",
     "digits": lambda number, _: str(number),
     "peer": lambda peer, _: called(peer),
 }
 """How English writes what a placeholder names: moments, lengths of time, amounts, shares; whole numbers by thousands
-("count"), rounded ones ("whole"), exit codes and the like ("digits"); peers by their keys ("peer"). "phrase" takes a
-notice's full stop, "sentences" says those of a list one after the other."""
+("count"), rounded ones ("whole"), degrees Celsius ("temperature"), exit codes and the like ("digits"); peers by their
+keys ("peer"). "phrase" takes a notice's full stop, "sentences" says those of a list one after the other."""
 
 
 @cache

@@ -20,11 +20,17 @@ def countdown(seconds: float) -> str:
     return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
 
 
+WHOLE_HOURS = 100
+"""From so many on, minutes are not told."""
+
+
 def duration(seconds: float) -> str:
-    """40 s, 24 min, 3 h 12 min."""
+    """40 s, 24 min, 3 h 12 min, 1,204 h."""
     if round(seconds) < 60:
         return f"{seconds:.0f} s"
     hours, minutes = divmod(round(seconds / 60), 60)
+    if hours >= WHOLE_HOURS:
+        return f"{hours:,} h"
     return " ".join([f"{hours} h"] * bool(hours) + [f"{minutes} min"] * bool(minutes))
 
 

@@ -324,8 +324,8 @@
       <translation>Wenn dieser PC startet</translation>
     </message>
     <message>
-      <source>no hotter than {heat} °C</source>
-      <translation>nicht heißer als {heat} °C</translation>
+      <source>no hotter than {heat}</source>
+      <translation>nicht heißer als {heat}</translation>
     </message>
     <message>
       <source>Each PC hosts a few experts</source>
@@ -350,6 +350,14 @@
     <message>
       <source>Ask the model at any time, and see who answered.</source>
       <translation>Frage das Modell jederzeit und sieh, wer geantwortet hat.</translation>
+    </message>
+    <message>
+      <source>{rate} samples</source>
+      <translation>{rate} Beispiele</translation>
+    </message>
+    <message>
+      <source>{size} of text</source>
+      <translation>{size} Text</translation>
     </message>
     <message>
       <source>bn</source>
@@ -1061,12 +1069,8 @@
       <translation>Das ganze Modell</translation>
     </message>
     <message>
-      <source>{size} of text trained per second</source>
-      <translation>{size} Text pro Sekunde trainiert</translation>
-    </message>
-    <message>
-      <source>{rate} samples trained per second</source>
-      <translation>{rate} Beispiele pro Sekunde trainiert</translation>
+      <source>{pace} trained per second</source>
+      <translation>{pace} pro Sekunde trainiert</translation>
     </message>
     <message>
       <source>Use {device}</source>
@@ -1168,8 +1172,8 @@
       <translation>Schritt</translation>
     </message>
     <message>
-      <source>Samples per second</source>
-      <translation>Beispiele pro Sekunde</translation>
+      <source>Trained per second</source>
+      <translation>Pro Sekunde trainiert</translation>
     </message>
     <message>
       <source>Share of time</source>
@@ -2378,8 +2382,8 @@
       <translation>Geht weiter, wenn der Veranstalter ein höheres Ziel setzt. Bis dahin bekommen die anderen Läufe seine Zeit.</translation>
     </message>
     <message>
-      <source>{rate} samples per second, step {step}.</source>
-      <translation>{rate} Beispiele pro Sekunde, Schritt {step}.</translation>
+      <source>{pace} per second, step {step}.</source>
+      <translation>{pace} pro Sekunde, Schritt {step}.</translation>
     </message>
     <message>
       <source>Preparing</source>
@@ -2600,10 +2604,6 @@
       <translation>Der Schlüssel konnte nicht gelesen werden. Versuch es erneut.</translation>
     </message>
     <message>
-      <source>File</source>
-      <translation>Datei</translation>
-    </message>
-    <message>
       <source>{label}, as text</source>
       <translation>{label}, als Text</translation>
     </message>
@@ -2618,6 +2618,10 @@
     <message>
       <source>From a manifest's file…</source>
       <translation>Aus der Datei eines Manifests …</translation>
+    </message>
+    <message>
+      <source>File {name}</source>
+      <translation>Datei {name}</translation>
     </message>
     <message>
       <source>{label}: every hour</source>
@@ -5526,11 +5530,11 @@
     </message>
     <message>
       <source>heat.live_both</source>
-      <translation>{celsius:whole} °C, {watts:whole} W</translation>
+      <translation>{celsius:temperature}, {watts:whole} W</translation>
     </message>
     <message>
       <source>heat.live_celsius</source>
-      <translation>{celsius:whole} °C</translation>
+      <translation>{celsius:temperature}</translation>
     </message>
     <message>
       <source>heat.live_watts</source>
@@ -5542,11 +5546,11 @@
     </message>
     <message>
       <source>heat.wants_both</source>
-      <translation>Bleibt unter {celsius:whole} °C und {watts:whole} W</translation>
+      <translation>Bleibt unter {celsius:temperature} und {watts:whole} W</translation>
     </message>
     <message>
       <source>heat.wants_celsius</source>
-      <translation>Bleibt unter {celsius:whole} °C</translation>
+      <translation>Bleibt unter {celsius:temperature}</translation>
     </message>
     <message>
       <source>heat.wants_none</source>

@@ -1707,11 +1707,11 @@
     </message>
     <message>
       <source>heat.live_both</source>
-      <translation>{celsius:whole} °C, {watts:whole} W</translation>
+      <translation>{celsius:temperature}, {watts:whole} W</translation>
     </message>
     <message>
       <source>heat.live_celsius</source>
-      <translation>{celsius:whole} °C</translation>
+      <translation>{celsius:temperature}</translation>
     </message>
     <message>
       <source>heat.live_watts</source>
@@ -1723,11 +1723,11 @@
     </message>
     <message>
       <source>heat.wants_both</source>
-      <translation>Stays below {celsius:whole} °C and {watts:whole} W</translation>
+      <translation>Stays below {celsius:temperature} and {watts:whole} W</translation>
     </message>
     <message>
       <source>heat.wants_celsius</source>
-      <translation>Stays below {celsius:whole} °C</translation>
+      <translation>Stays below {celsius:temperature}</translation>
     </message>
     <message>
       <source>heat.wants_none</source>

@@ -104,7 +104,9 @@ def test_each_run_says_what_it_does_for_whom_and_what_this_pc_gave(
     card, other = desktop.runs_page.cards[ONE.id], desktop.runs_page.cards[OTHER.id]
     qtbot.waitUntil(lambda: card._today.accessibleName() == "Computed today: 3 h 12 min")
     assert (card.title.text(), card.word.text()) == ("digits", "Training")
-    assert card.reason.text() == "312 samples per second, step 420." and card.until.text() == "Stops when you pause it."
+    assert (
+        card.reason.text() == "312 B of text per second, step 420." and card.until.text() == "Stops when you pause it."
+    )
     assert card._trained.accessibleName() == "Trained on: 7,000 bytes"
     assert card._calls.accessibleName() == "Answered for others: 1 call"
     assert card.share.text() == "75% of the time that this PC computes" and card.weight.spin.value() == 3
@@ -125,7 +127,8 @@ def test_each_run_says_what_it_does_for_whom_and_what_this_pc_gave(
 @pytest.mark.parametrize(
     ("run", "pc", "word", "reason"),
     [
-        ({}, "contributing", "Training", "312 samples per second"),
+        ({}, "contributing", "Training", "312 B of text per second"),
+        ({"task": "picture"}, "contributing", "Training", "312 samples per second"),
         ({"phase": "absent"}, "contributing", "Preparing", "has not started"),
         ({"phase": "stopping"}, "contributing", "Stopping", "saves its work"),
         ({"reached": True}, "contributing", "Goal reached", "nothing is left to train"),

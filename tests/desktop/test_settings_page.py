@@ -1,19 +1,21 @@
 """The settings form: made from the declared settings, applied at once, refused with a sentence."""
 
 import dataclasses
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import pytest
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QLocale, QObject, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
 from app.formats import duration, seconds_of
+from app.language import BRITISH, Catalogue, use
 from app.pages.settings.setting_controls import (
     ChoiceControl,
     NumberControl,
@@ -21,6 +23,7 @@ from app.pages.settings.setting_controls import (
     SwitchControl,
     TextControl,
     bounds,
+    make_control,
 )
 from app.pages.settings.settings_page import SettingsPage
 from app.theme import theme
@@ -31,6 +34,7 @@ from core.contracts.notices import plain
 from core.contracts.settings import Settings, cores
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_runs import DIGITS
+from tests.unit.test_manifest_files import TINY
 
 
 @pytest.fixture
@@ -417,8 +421,8 @@ def test_a_run_that_was_left_needs_no_restart(page: SettingsPage) -> None:
 
 
 def test_a_manifests_file_is_chosen_in_a_dialog(qtbot: QtBot, page: SettingsPage, toy: ToyWorker, folder: Path) -> None:
-    path = folder / "garden.json"
-    path.write_text("{}")
+    path = folder / "garden.toml"
+    path.write_text(TINY)
     choice = run_choice(page).choice
     choice.activated.emit(choice.count() - 1)
     dialog = page.findChild(QFileDialog)
@@ -426,13 +430,38 @@ def test_a_manifests_file_is_chosen_in_a_dialog(qtbot: QtBot, page: SettingsPage
     dialog.fileSelected.emit(str(path))
     dialog.reject()
     qtbot.waitUntil(lambda: toy.settings["run"] == str(path))
-    qtbot.waitUntil(lambda: choice.currentText() == "File garden.json")
+    qtbot.waitUntil(lambda: choice.currentText() == "Tiny digits")
     toy.answers["set_settings"] = lambda params: wire.ErrorInfo("manifest", plain("The manifest cannot be used."))
     run_choice(page).chosen.emit("text")
     qtbot.waitUntil(lambda: page.rows["run"].error == "The manifest cannot be used.")
-    assert choice.currentText() == "File garden.json"
+    assert choice.currentText() == "Tiny digits"
+    page.set_values({**page.values, "run": "/elsewhere/garden.toml"})
+    assert choice.currentText() == "File garden.toml", "of another PC, whose files are not here"
     page.set_values({**page.values, "run": "digits"})
     assert choice.currentText() == "Handwritten digits"
+    assert [choice.itemText(at) for at in range(choice.count())].count("Tiny digits") == 0, "one file at most is listed"
+
+
+def test_temperatures_are_chosen_as_the_locale_has_them(qtbot: QtBot) -> None:
+    field = next(field for field in dataclasses.fields(Settings) if field.name == "cpu_celsius")
+    kind = typing.get_type_hints(Settings, include_extras=True)["cpu_celsius"]
+    shown = {}
+    for locale in (QLocale("en_US"), BRITISH, QLocale("de_DE")):
+        use(Catalogue({}), locale)
+        control = make_control(field, kind)
+        assert isinstance(control, NumberControl)
+        qtbot.addWidget(control)
+        chosen: list[int] = []
+        control.chosen.connect(chosen.append)
+        control.show_value(85)
+        before = control.spin.text()
+        control.spin.stepDown()
+        qtbot.waitUntil(lambda: chosen == [80])  # noqa: B023 - done before the next one
+        control.show_value(0)
+        shown[locale.name()] = before, control.spin.text()
+    use(Catalogue({}), BRITISH)
+    zero = control.spin.text()
+    assert shown == {"en_US": ("185 °F", zero), "en_GB": ("85 °C", zero), "de_DE": ("85 °C", zero)}
 
 
 def test_the_page_tells_what_is_in_force(qtbot: QtBot, page: SettingsPage) -> None:

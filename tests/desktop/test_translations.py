@@ -21,12 +21,13 @@ from app.language import (
     mark,
     read,
     speak,
+    temperature,
     told,
     tr,
     tr_setting,
     use,
 )
-from app.pages.contribution.history import KINDS
+from app.pages.contribution.history import KINDS, tight
 from core.contracts import notices
 from core.contracts.notices import notice, plain
 from core.contracts.words import clock, duration, electricity, traffic
@@ -90,6 +91,15 @@ def test_numbers_plurals_and_figures_follow_the_language() -> None:
     assert is_spoken("de") and not is_spoken("en")
     speak("en")
     assert locale() == BRITISH
+
+
+def test_temperatures_are_told_as_the_locale_has_them() -> None:
+    said = notice("heat.wants_both", celsius=85, watts=65)
+    assert told(said) == notices.english(said) == "Stays below 85 °C and 65 W"
+    use(Catalogue({}), QLocale("en_US"))
+    assert [temperature(celsius) for celsius in (0, 37.5, 85)] == ["32 °F", "100 °F", "185 °F"]
+    speak("de")
+    assert told(said) == "Bleibt unter 85 °C und 65 W"
 
 
 def test_values_are_put_in_as_they_are() -> None:
@@ -160,9 +170,10 @@ def test_a_language_read_from_the_right_turns_the_window_round(qapp: QApplicatio
 
 
 def test_one_thing_has_one_rounding_wherever_it_is_written() -> None:
-    for seconds, words in {20.0: "20 s", 59.6: "1 min", 96.0: "2 min", 5400.0: "1 h 30 min"}.items():
-        assert KINDS["seconds"].write(seconds) == duration(seconds) == words
-    assert KINDS["seconds"].short(96.0) == "2 min" and KINDS["seconds"].short(11_520.0) == "3.2 h"
+    for seconds, words in {20.0: "20 s", 59.6: "1 min", 96.0: "2 min", 5400.0: "1 h 30 min", 4.3e6: "1,194 h"}.items():
+        assert KINDS["seconds"].write(seconds) == KINDS["seconds"].short(seconds) == duration(seconds) == words
+    bars = {20.0: "20 s", 96.0: "2 min", 5_940.0: "1:39 h", 36_180.0: "10:03 h", 4.3e6: "1,194 h"}
+    assert [tight(seconds) for seconds in bars] == list(bars.values()), "as the figure beside them"
     for size in (0, 812, 999.6, 4_249_000, 99_960_000, 155_700_000, 3.1e12):
         written = data_size(size)
         assert KINDS["tokens"].short(size) == KINDS["tokens"].write(size) == written

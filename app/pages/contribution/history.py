@@ -14,7 +14,7 @@ from app.language import locale, mark, told, tr
 from app.widgets.bar_plot import Bars, Part
 from core.community.calendar import HOUR, MINUTE, midnight
 from core.contracts.ledger import Amounts, Metric, Series, SeriesParams, Session, traffic_kind
-from core.contracts.words import electricity
+from core.contracts.words import WHOLE_HOURS, electricity
 
 METRICS: tuple[Metric, ...] = Amounts.__struct_fields__  # type: ignore[assignment]
 By = Literal["run", "device", "both"]
@@ -58,20 +58,24 @@ class Kind(NamedTuple):
     """Whether there is none of it while this PC does not compute."""
 
     def short(self, amount: float) -> str:
-        """An amount in three figures, rounded as `write` does where that has no more: "1.24 M", "54 min", "3.2 h"."""
+        """As `write` does, but a count in three figures and without a unit: "1.24 M"."""
         if self.scale is PLAIN:
             return count(amount, EXACT)
-        by, unit = self.scale(amount or self.usual)
-        if not amount or by == HOUR:
-            return f"{number(amount / by, 0 if amount >= 100 * by or not amount else 1)} {unit}"
-        return self.write(amount)
+        return self.write(amount) if amount else f"0 {self.scale(self.usual)[1]}"
 
 
 def _hours(seconds: float) -> str:
     if round(seconds) < MINUTE:
         return f"{number(seconds, 0 if seconds >= 10 or not seconds else 1)} s"
     hours, rest = divmod(round(seconds / MINUTE), MINUTE)
-    return " ".join([f"{number(hours)} h"] * bool(hours) + [f"{rest} min"] * bool(rest))
+    has_minutes = bool(rest) and hours < WHOLE_HOURS
+    return " ".join([f"{number(hours)} h"] * bool(hours) + [f"{rest} min"] * has_minutes)
+
+
+def tight(seconds: float) -> str:
+    """A time above a bar, rounded as elsewhere: "1:39 h"."""
+    hours, rest = divmod(round(seconds / MINUTE), MINUTE)
+    return f"{hours}:{rest:02} h" if 0 < hours < WHOLE_HOURS else _hours(seconds)
 
 
 def _count(words: str) -> Callable[[float], str]:

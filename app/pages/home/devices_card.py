@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app import theme as look
-from app.formats import data_size, number, percent, rate
+from app.formats import data_size, number, pace, percent
 from app.icons import Icon
-from app.language import mark, told, tr
+from app.language import mark, temperature, told, tr
 from app.theme import theme
 from app.widgets.basics import Bar, Divider, ElidedLabel, Label, Notice, Panel, StaleCard, set_tone
 from app.widgets.boxes import STRETCH, add, discard, grid_box, hbox, vbox
@@ -18,7 +18,6 @@ from app.widgets.buttons import Switch
 from app.window.focus_ring import order_page
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
-from core.contracts.kinds import TASKS
 from core.contracts.status import DeviceStatus, Status
 
 UNKNOWN = mark("Appears as soon as the worker answers.")
@@ -80,7 +79,7 @@ class _Device:
         of = {"used": data_size(taken, 10), "all": data_size(memory, 10)}  # there is little room
         self.memory.setText(tr("{used} of {all}", **of) if memory else of["used"])
         self.memory.setToolTip(by)
-        self.celsius.setText("" if device.celsius is None else f"{number(device.celsius)} °C")
+        self.celsius.setText("" if device.celsius is None else temperature(device.celsius))
         self.watts.setText("" if device.watts is None else f"{number(device.watts)} W")
         self._shown = load, taken / max(1, memory)
         self.set_stale(False)
@@ -113,11 +112,7 @@ class DevicesCard(StaleCard):
         client.settings.connect(self._take_settings)
 
     def update_status(self, status: Status) -> None:
-        if TASKS[status.task].in_tokens:  # a sample is a byte, as in Today beside it
-            words = tr("{size} of text trained per second", size=data_size(status.samples_per_s))
-        else:
-            words = tr("{rate} samples trained per second", rate=rate(status.samples_per_s))
-        self._rate.setText(words)
+        self._rate.setText(tr("{pace} trained per second", pace=pace(status.task, status.samples_per_s)))
         if [device.id for device in status.devices] != list(self.devices):
             self._make_rows(status.devices)
         for device in status.devices:

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Signal
 
-from app.formats import NONE, number, percent, rate
+from app.formats import NONE, number, pace, percent
 from app.language import mark, told, tr, tr_run
 from app.theme import theme
 from app.widgets.basics import StaleCard
@@ -24,8 +24,10 @@ COLUMNS = (
     Column[Shown](mark("Run"), lambda run: tr_run(run.title), lambda run: run.title, tip=lambda run: run.id),
     Column[Shown](mark("Step"), lambda run: number(run.step), lambda run: run.step, True),
     Column[Shown](
-        mark("Samples per second"),
-        lambda run: tr("waits") if run.waits else tr("goal reached") if run.reached else rate(run.samples_per_s),
+        mark("Trained per second"),
+        lambda run: (
+            tr("waits") if run.waits else tr("goal reached") if run.reached else pace(run.task, run.samples_per_s)
+        ),
         lambda run: run.samples_per_s,
         True,
         tip=lambda run: told(run.waits) if run.waits else told(notice("run.reached")) if run.reached else "",

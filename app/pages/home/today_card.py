@@ -7,7 +7,7 @@ from PySide6.QtCore import Signal
 from app import theme as look
 from app.formats import NONE
 from app.language import mark, told, tr
-from app.pages.contribution.history import KINDS, Answer, Kind, bars, is_estimate, question, trained
+from app.pages.contribution.history import KINDS, Answer, Kind, bars, is_estimate, question, tight, trained
 from app.theme import theme
 from app.widgets.bar_plot import BarPlot
 from app.widgets.basics import Figure, Figures, Label, StaleCard
@@ -104,4 +104,4 @@ class TodayCard(StaleCard):
         shown = bars(LENT, [Answer(series, series)], "all", "week", {}, [])
         if shown != self.plot.bars:  # a plot that is drawn anew costs as much as a changed one
             self.plot.set_empty(tr(NOTHING_YET))
-            self.plot.set_bars(tr("Compute time by day"), shown, LENT.write, LENT.scale, LENT.short)
+            self.plot.set_bars(tr("Compute time by day"), shown, LENT.write, LENT.scale, tight)

@@ -5,9 +5,10 @@ from typing import NamedTuple
 from PySide6.QtCore import Qt, Signal
 
 from app import theme as look
-from app.formats import NONE, duration, number, percent, rate
+from app.formats import NONE, number, pace, percent
 from app.icons import StateGlyph
 from app.language import mark, told, tr, tr_run
+from app.pages.contribution.history import KINDS
 from app.pages.runs import description
 from app.pages.runs.run_picture import RunPicture
 from app.pages.settings.setting_controls import NumberControl
@@ -23,6 +24,7 @@ from core.contracts.status import RunStatus, State, Status
 from core.contracts.telemetry import RunNotice
 
 MOST_WEIGHT = 1000
+TIME = KINDS["seconds"]
 UNKNOWN = mark("Appears as soon as the worker has sent it.")
 ONLY_ONE = mark("This is the only run of this PC. Add another one first, then leave this one.")
 
@@ -56,8 +58,7 @@ def state_of(run: RunStatus, status: Status) -> RunState:
     if status.state != "contributing":
         return RunState(status.state, tr(STATE_WORD[status.state]), told(status.reason), told(status.until))
     if run.phase == "training":
-        step = number(run.step)
-        said = tr("{rate} samples per second, step {step}.", rate=rate(run.samples_per_s), step=step)
+        said = tr("{pace} per second, step {step}.", pace=pace(run.task, run.samples_per_s), step=number(run.step))
         return RunState("contributing", tr("Training"), said, told(status.until))
     if run.phase in ("stopping", "leaving"):
         ends = tr("Ends by itself, in 10 s at the latest.")
@@ -192,8 +193,7 @@ class RunCard(StaleCard):
     def show_totals(self, today: Amounts, ever: Amounts) -> None:
         """Say what this PC gave the run, today and since it was joined."""
         for figure, amounts in ((self._today, today), (self._ever, ever)):
-            minutes = int(amounts.seconds) // 60 * 60
-            figure.set(duration(minutes) if minutes else tr("under 1 min") if amounts.seconds else NONE)
+            figure.set(TIME.write(amounts.seconds) if amounts.seconds else NONE)
         trained = ever.samples + ever.tokens
         self._trained.set(number(trained), tr("bytes") if ever.tokens else tr("sample(s)", trained))
         self._calls.set(number(ever.peer_calls), tr("call(s)", ever.peer_calls))

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 
 from app import theme as look
 from app.formats import tip
-from app.language import mark, tr, tr_run, tr_setting
+from app.language import in_fahrenheit, to_fahrenheit, tr, tr_run, tr_setting
 from app.pages.settings.week_grid import WeekGrid
 from app.theme import theme
 from app.widgets.basics import Label
@@ -20,6 +20,7 @@ from app.widgets.buttons import Button, Segmented, Switch
 from app.widgets.inputs import Choice, DecimalField, DurationField, NumberField
 from core.contracts import manifest as manifests
 from core.contracts import schedule
+from core.contracts.errors import ManifestError
 from core.contracts.settings import SCHEDULE, cores
 
 TYPING_MS = 400
@@ -27,8 +28,6 @@ TYPING_MS = 400
 WIDTH, TEXT_WIDTH = 132, 260
 ROUND_WORD = 56
 """Arrows and margins of a field, pixels."""
-FILE_MARK = mark("File")
-"""Before the name of a manifest's file, among the names of runs."""
 
 
 class Control(QWidget):
@@ -110,6 +109,21 @@ class NumberControl(Control):
         self.spin.setMaximum(max(self.spin.maximum(), self._whole(value)))  # chosen elsewhere, it is shown as it is
         self.spin.setValue(self._whole(value))
         self.spin.blockSignals(False)
+
+
+class TemperatureControl(NumberControl):
+    """Degrees as the user's locale has them; °C when it is sent. The lowest stands for none."""
+
+    def __init__(self, label: str, step: float, low: float, high: float, zero: str) -> None:
+        super().__init__(label, "°F" if in_fahrenheit() else "°C", step, low, high, zero)
+        if in_fahrenheit():
+            self.spin.setSingleStep(round(step * 9 / 5))
+
+    def _whole(self, value: float) -> int:
+        return round(to_fahrenheit(value) if in_fahrenheit() else value)
+
+    def _value(self) -> float:
+        return round((self.spin.value() - 32) * 5 / 9) if in_fahrenheit() else self.spin.value()
 
 
 class TextControl(Control):
@@ -219,13 +233,13 @@ class RunControl(Control):
         self._value = value
         place = self.choice.findData(value)
         if place < 0:  # a manifest's file; at most one is listed
-            if self.choice.findText(tr(FILE_MARK), Qt.MatchFlag.MatchStartsWith) >= 0:
+            if manifests.is_path(str(self.choice.itemData(0))):
                 self.choice.removeItem(0)
-            self.choice.insertItem(0, f"{tr(FILE_MARK)} {Path(value).name}", value)
+            self.choice.insertItem(0, _title(value), value)
             self.choice.setItemData(0, tip(value), Qt.ItemDataRole.ToolTipRole)
             place = 0
         self.choice.setCurrentIndex(place)
-        self.choice.setToolTip(tip(value) if value.endswith(".json") else "")
+        self.choice.setToolTip(tip(value) if manifests.is_path(value) else "")
 
     def _activated(self, place: int) -> None:
         run = self.choice.itemData(place)
@@ -241,6 +255,14 @@ class RunControl(Control):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(self.chosen.emit)
         dialog.open()
+
+
+def _title(path: str) -> str:
+    """Of the run of a manifest's file; the file's name where it cannot be read here, as if it is another PC's."""
+    try:
+        return tr_run(manifests.load(path).title)
+    except ManifestError:
+        return tr("File {name}", name=Path(path).name)
 
 
 def make_control(field: "dataclasses.Field[Any]", kind: Any) -> Control:
@@ -263,6 +285,8 @@ def make_control(field: "dataclasses.Field[Any]", kind: Any) -> Control:
     if field.name == "threads":
         high = min(high, cores())
     step, zero = metadata.get("step", 1), tr_setting(metadata.get("zero", ""))
+    if metadata["unit"] == "°C":
+        return TemperatureControl(label, step, low, high, zero)
     return NumberControl(label, tr_setting(metadata["unit"]), step, low, high, zero, inner is float)
 
 
