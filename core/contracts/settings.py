@@ -49,7 +49,7 @@ NEXT_START = "Applies after a restart."
 class Settings:
     """What the user chose. Bounds are part of the types; every change makes a new object."""
 
-    run: Annotated[str, msgspec.Meta(pattern=r"^([a-z][a-z0-9_-]{0,31}|.{1,4090}\.json)\Z")] = setting(
+    run: Annotated[str, msgspec.Meta(pattern=r"^([a-z][a-z0-9_-]{0,31}|.{1,4090}\.(json|toml))\Z")] = setting(
         "digits", START, "Run",
         "The network that this PC helps to train. Three come with Hearth: two read handwritten digits, one of them "
         "without experts; one learns to continue text from the Python manual. An organiser's manifest (a .toml "
