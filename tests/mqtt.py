@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from core.community.broker import EmbeddedBroker
-from core.community.mosquitto import Mosquitto
+from core.community.mosquitto import Mosquitto, hashed
 from core.contracts.telemetry import Rights, login
 from core.identity import Identity
 from tests.store_servers import free_port
@@ -37,6 +37,11 @@ def certificate(folder: Path) -> tuple[str, str]:
     certificate.write_bytes(made.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
     secret.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     return str(certificate), str(secret)
+
+
+def password_line(peer: bytes, password: str) -> str:
+    """A line of Mosquitto's file of passwords."""
+    return f"{peer.hex()}:{hashed(password)}\n"
 
 
 class Server:

@@ -105,7 +105,7 @@ def _ask(folder: Path) -> None:
         raise SettingsError("Nobody can be asked here: add --yes to delete everything.")
     print(f"This deletes {folder}: key, ledger, settings, runs, checkpoints, and data of your own runs.")
     print("Without a backup or the recovery words, this PC's key and its credit are lost for good.")
-    if input("Type “delete” to go on: ").strip() != "delete":
+    if input("Type “delete” to continue: ").strip() != "delete":
         raise SettingsError("Nothing was deleted.")
 
 

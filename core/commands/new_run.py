@@ -44,6 +44,8 @@ def new(options: argparse.Namespace) -> None:
     """
     if not options.run:
         raise SettingsError("Which folder? For example: hearth run new my-texts")
+    if options.out and options.out.suffix != ".toml":
+        raise SettingsError(f"The manifest is a .toml file. Write: --out {options.out.with_suffix('.toml')}")
     place = Path(options.run)
     asks = sys.stdin.isatty() and not options.yes
     if not asks and not options.yes:

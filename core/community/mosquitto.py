@@ -134,7 +134,7 @@ class Mosquitto:
         if peer.hex() not in self._users:
             while len(self._users) >= USERS:
                 del self._users[next(iter(self._users))]
-            self._users[peer.hex()] = _hashed(password)
+            self._users[peer.hex()] = hashed(password)
             self._reload.set()
 
     def update(self) -> None:
@@ -298,11 +298,6 @@ class Mosquitto:
         return "\n".join(lines) + "\n"
 
 
-def password_line(peer: bytes, password: str) -> str:
-    """A line of the file of passwords."""
-    return f"{peer.hex()}:{_hashed(password)}\n"
-
-
 async def _last_error(errors: asyncio.StreamReader) -> str:
     """The last error that Mosquitto told of, once it has ended."""
     found = b""
@@ -312,7 +307,7 @@ async def _last_error(errors: asyncio.StreamReader) -> str:
     return "".join(filter(str.isprintable, told[-1])) if told else ""
 
 
-def _hashed(password: str) -> str:
+def hashed(password: str) -> str:
     """In the form of `mosquitto_passwd`."""
     salt = os.urandom(12)
     hashed = hashlib.pbkdf2_hmac("sha512", password.encode(), salt, ITERATIONS)

@@ -21,7 +21,6 @@ import msgspec
 import psutil
 
 from core.community import payloads, signing
-from core.community.mosquitto import password_line
 from core.community.rules import rules_of
 from core.contracts import manifest as manifests
 from core.contracts.credit import TOTALS_FILE, Bundle, Entry, Sheet, SignedTotals, day_of, days_of, week_of
@@ -39,6 +38,7 @@ from core.contracts.telemetry import (
 )
 from core.identity import Identity, peer_text
 from core.store.data_folder import data_folder
+from tests.mqtt import password_line
 from tests.store_servers import free_port
 from tests.workers import PATIENCE_S, ROOT, wait_until
 

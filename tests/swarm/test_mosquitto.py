@@ -14,7 +14,7 @@ from core.contracts.notices import Notice
 from core.contracts.telemetry import Rights, login
 from core.identity import Identity
 from tests.dht_peers import until
-from tests.mqtt import Server
+from tests.mqtt import Server, password_line
 from tests.workers import ROOT, wait_until
 
 RUNS = {"a-run-12345678": Rights(None, frozenset())}
@@ -107,7 +107,7 @@ async def test_a_file_in_its_folders_place_is_told_until_it_is_gone(server: Serv
 
 async def test_of_damaged_passwords_those_are_kept_that_are_some(server: Server) -> None:
     known = Identity.generate()
-    line = mosquitto.password_line(known.peer, known.sign(login(server.address)).hex())
+    line = password_line(known.peer, known.sign(login(server.address)).hex())
     server.folder.mkdir(parents=True)
     (server.folder / "passwords").write_bytes(b"\xff\xfe\0bad\nuser:password\n" + line.encode() + line[:99].encode())
     async with server.running():

@@ -72,9 +72,10 @@ def test_what_cannot_be_made_is_told_and_nothing_is_written(folder: Path, tmp_pa
         (["--name", "Not a name"], "cannot be the name of a run"),
         (["--name", "digits"], "comes with Hearth"),
         (["--volunteers", "none"], "is not a number of volunteers"),
+        (["--out", str(tmp_path / "wiki")], f"Write: --out {tmp_path / 'wiki.toml'}"),
     ):
         done = hearth(data, "run", "new", str(folder), "--out", str(out), "--yes", *arguments)
-        assert done.returncode == 2 and said in done.stderr
+        assert done.returncode == 2 and said in done.stderr and not (tmp_path / "wiki").exists()
     empty = tmp_path / "empty"
     empty.mkdir()
     done = hearth(data, "run", "new", str(empty), "--out", str(tmp_path / "y.toml"))
