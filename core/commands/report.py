@@ -9,6 +9,7 @@ import time
 from core import logs
 from core.commands import common
 from core.commands.devices import energy_line
+from core.contracts.attention import labelled
 from core.contracts.control import StatusParams
 from core.contracts.errors import DataFolderError
 from core.contracts.kinds import TASKS
@@ -43,7 +44,10 @@ def describe(status: Status, others: list[Status]) -> str:
     if status.energy is not None:
         rows += [("Energy", energy_line(status.energy))]
     return "\n".join(
-        [*(f"{name:8} {text}" for name, text in rows), *(f"Attention: {said}" for said in status.attention)]
+        [
+            *(f"{name:8} {text}" for name, text in rows),
+            *(f"{word}: {said}" for word, said in labelled(status.attention)),
+        ]
     )
 
 

@@ -6,6 +6,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from core.contracts.attention import labelled
 from core.contracts.kinds import TASKS
 from core.contracts.notices import english
 from core.contracts.status import Status
@@ -13,6 +14,7 @@ from core.contracts.words import counted
 from core.worker.peer import Peer
 
 REFRESH_S = 0.5
+ATTENTION = {"Attention": "red", "Changed": "blue", "Notice": "blue"}
 STYLES = {"contributing": "bold green", "attention": "bold red", "paused": "bold blue"}
 
 
@@ -25,7 +27,7 @@ async def show(worker: Peer) -> None:
             (status.state, STYLES.get(status.state, "bold")), f"  {english(status.reason)} {english(status.until)}"
         )
         rows = [state, Text(figures(status))]
-        rows += [Text(f"Attention: {said}", style="red") for said in status.attention]
+        rows += [Text(f"{word}: {said}", style=ATTENTION[word]) for word, said in labelled(status.attention)]
         rows += [Text(f"{line.part}: {line.text}", style="dim") for line in worker.recent_log(3)]
         return Group(*rows)
 

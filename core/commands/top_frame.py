@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from core.commands.tables import table
-from core.commands.terminal import STYLES
+from core.commands.terminal import ATTENTION, STYLES
+from core.contracts.attention import labelled
 from core.contracts.errors import HearthError
 from core.contracts.kinds import TASKS
 from core.contracts.ledger import Amounts, Totals
@@ -60,7 +61,7 @@ def frame(seen: Seen, console: Console | None) -> RenderableType:
     status, network = seen.status, seen.network
     peers, connected = (network.peers, network.connected) if network else ([], 0)
     reason = Text(f"{english(status.reason)} {english(status.until)}".strip())
-    warnings = [Text(f"Attention: {said}", style="red") for said in status.attention[:MOST]]
+    warnings = [Text(f"{word}: {said}", style=ATTENTION[word]) for word, said in labelled(status.attention)[:MOST]]
     above: list[RenderableType] = [
         Group(_head(status.state, status.time), reason, *warnings),
         _runs(status),

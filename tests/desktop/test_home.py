@@ -13,11 +13,13 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
+from app.language import told
 from app.pages.home.home_page import UNKNOWN, HomePage
 from app.pages.home.state_card import SHOWN
 from app.pages.home.today_card import ASKING
 from app.theme import STATE_TONE, theme
 from app.tray.tray_icons import SHAPES, TRAY_SIZES, app_icon, tray_color, tray_icon, tray_pixmap
+from app.widgets.basics import Notice
 from app.widgets.buttons import Button, Switch
 from app.widgets.curve_plot import MAX_POINTS, CurvePlot, thin
 from app.widgets.expert_grid import HOLLOW, ExpertGrid
@@ -326,6 +328,25 @@ def test_what_is_wrong_is_told_although_training_goes_on(home: tuple[MainWindow,
     assert trouble in texts(page)
     window.update_status(make_status())
     assert trouble not in texts(page)
+
+
+def test_an_organisers_notice_and_a_change_of_the_manifest_are_not_what_is_wrong(
+    home: tuple[MainWindow, HomePage, Actions],
+) -> None:
+    window, page, _ = home
+    changed = notice("run.changed", revision=3, fields=["title"])
+    said = notice("run.organiser_says", time=1_790_000_000.0, text="We pause on Sunday.")
+    several = notice("run.says", run="Handwritten digits", what=said)
+    window.update_status(make_status(attention=["The disk is full.", changed, said, several]))
+    boxes = [box for box in page.findChildren(Notice) if box.isVisible()]
+    assert [box.accessibleName() for box in boxes] == [
+        "The disk is full.",
+        told(changed),
+        f"{told(said)} {told(several)}",
+    ]
+    assert [box.fill for box in boxes] == ["bad_soft", "peer_soft", "peer_soft"], "red is what is wrong alone"
+    window.update_status(make_status(state="attention", reason="The GPU failed.", attention=["The GPU failed.", said]))
+    assert [box.accessibleName() for box in boxes if box.isVisible()] == [told(said)], "the head tells the first"
 
 
 def test_one_column_of_the_fire_is_one_second(qtbot: QtBot) -> None:

@@ -21,6 +21,7 @@ from app.widgets.boxes import add, hbox, vbox
 from app.widgets.curve_plot import CurvePlot
 from app.window.page import Page
 from app.worker.client import WorkerClient
+from core.contracts.attention import apart
 from core.contracts.status import CurvePoint, Status
 
 NO_CURVE = mark("Not measured yet. The first point follows soon after training starts.")
@@ -75,7 +76,7 @@ class HomePage(Page):
         super().__init__("home", tr("Home"), "home")
         self.state_card = StateCard(actions)
         self.state_card.show_state("preparing", tr("The worker is starting."), tr("Ready in a few seconds."))
-        self._notice = Notice()
+        self._trouble, self._changed, self._said = Notice(), Notice("peer", "info"), Notice("peer", "person")
         self.runs = RunsCard()
         self.runs.chosen.connect(actions.show_run)
         self.today, self.model = TodayCard(client), ModelCard()
@@ -88,7 +89,9 @@ class HomePage(Page):
         add(
             self.body,
             self.state_card,
-            self._notice,
+            self._trouble,
+            self._changed,
+            self._said,
             self.runs,
             (Pair(self.today, self.model, (6, 7)), 1),
             Pair(self.devices, self.network, (8, 5)),
@@ -106,8 +109,10 @@ class HomePage(Page):
         same_state = self._status is not None and self._status.state == status.state
         self._status = status
         self.state_card.update_status(status)
-        attention = status.attention if status.state != "attention" else status.attention[1:]
-        self._notice.set_text(told(attention))
+        kinds = apart(status.attention)
+        self._trouble.set_text(told(one for one in kinds.trouble if one not in status.reason))
+        self._changed.set_text(told(kinds.changed))
+        self._said.set_text(told(kinds.said))
         self._waiting = True
         if self.isVisible() and not (same_state and self._later.isActive()):
             self._refresh()
@@ -124,7 +129,8 @@ class HomePage(Page):
             if time:
                 end = f"{end} {tr('Showing figures from {time}.', time=time)}"
             self.state_card.show_state("attention", sentence.rstrip(".") + ".", end, connected=False)
-            self._notice.set_text("")
+            for one in (self._trouble, self._changed, self._said):
+                one.set_text("")
             since = tr("from {time}", time=time) if time else ""
         for card in self._cards:
             card.set_stale(since)
