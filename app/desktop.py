@@ -178,6 +178,8 @@ class Desktop(QObject):
             row.setEnabled(False)
 
     def _end_first_run(self) -> None:
+        assert self.first_run is not None
+        self._asked_run = self.first_run.lend.linked() or self._asked_run
         self.first_run = None
         self.window.uncover()
         self._settings_applied(self.settings_page.values)

@@ -232,9 +232,10 @@ class FirstRun(QWidget):
         """What was chosen goes to the worker if there is one, else to the file that it will read.
 
         Raises:
-            HearthError: the file cannot be written.
+            HearthError: the file cannot be written, or a link is none.
         """
         changes = dict(self.lend.changes)
+        self.lend.linked()
         if not self._client.is_connected:
             self.lend.save()
             self.start_worker.emit()

@@ -5,14 +5,14 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app import theme as look
 from app.first_run import estimates
 from app.first_run.speed import SpeedTest
 from app.first_run.step import Step
 from app.formats import data_size, number, percent
-from app.language import at_most, temperature, told, tr, tr_setting
+from app.language import at_most, mark, temperature, told, tr, tr_setting
 from app.pages.settings.recovery_words import RecoveryWords
 from app.pages.settings.setting_row import Row, login_row, row_of
 from app.widgets.basics import Card, Facts, Label, Pair
@@ -21,6 +21,7 @@ from app.worker.client import WorkerClient
 from core import consent
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
+from core.contracts.run_link import HEAD, parse_link
 from core.contracts.settings import Settings, profile_values
 from core.contracts.words import size
 from core.store import settings_file
@@ -158,6 +159,9 @@ def _never() -> list[tuple[str, str, str]]:
     ]
 
 
+INVITED = mark("Paste it here. Once Hearth is set up, you see what that run is, and decide whether to join it.")
+
+
 class Lend(Step):
     """The run, the profile with its limits, and when."""
 
@@ -174,6 +178,9 @@ class Lend(Step):
         types = typing.get_type_hints(Settings, include_extras=True)
         fields = {field.name: field for field in dataclasses.fields(Settings)}
         self.limits = Label("", "cap", "text2", wrap=True)
+        self.link = QLineEdit()
+        self.link.setAccessibleName(tr("Link to a run"))
+        self.link.setPlaceholderText(HEAD)
         self.custom = QWidget()
         opened = vbox(spacing=look.S, within=self.custom)
         for name in (*OFFERED, *CUSTOM):
@@ -186,6 +193,12 @@ class Lend(Step):
             row.divider.hide()
             card = Card(tr_setting(fields[name].metadata["group"]))
             card.body.addWidget(row)
+            if name == "run":
+                asked, told_of = (
+                    Label(tr("Were you sent a link?"), "body"),
+                    Label(tr(INVITED), "cap", "text2", wrap=True),
+                )
+                add(card.body, asked, self.link, told_of)
             if name == "profile":
                 add(card.body, self.limits, self.custom)
             self.body.addWidget(card)
@@ -232,6 +245,17 @@ class Lend(Step):
             row.show_value(values[name])
         self.custom.setVisible(profile == "own")
         self.limits.setText(limits(values))
+
+    def linked(self) -> str:
+        """The link that the user was sent; "" if none.
+
+        Raises:
+            RunError: it is none, or was cut off.
+        """
+        text = self.link.text().strip()
+        if text:
+            parse_link(text)
+        return text
 
     def save(self) -> None:
         """Write what was chosen to the file; only while no worker owns it.

@@ -80,7 +80,8 @@ class Tray(QObject):
         running = state not in ("paused", "leaving")
         self._start.setVisible(pausable.start_now)
         self._resume.setVisible(state == "paused")
-        self._pause.menuAction().setVisible(running)
+        self._pause.setVisible(running)
+        self._pauses.menuAction().setVisible(running)
         self._gpu.setVisible(running and pausable.gpu)
         self._gpu.setText(gpu_word(pausable))
 
@@ -123,7 +124,8 @@ class Tray(QObject):
         menu.addSeparator()
         menu.addAction(tr("Open Hearth"), self.open_asked.emit)
         self._start = menu.addAction(tr("Start now"), actions.start_now.emit)
-        self._pause = menu.addMenu(tr("Pause"))
+        self._pause = menu.addAction(tr("Pause"), lambda: actions.pause.emit(None))
+        self._pauses = menu.addMenu(tr("Pause for a time"))
         self._gpu = menu.addAction("", lambda: ask_for_gpu(self._pausable, actions))
         self._resume = menu.addAction(tr("Resume"), actions.resume.emit)
         menu.addAction(tr("Try the model"), self._try_model)
@@ -133,8 +135,8 @@ class Tray(QObject):
 
     def _fill_pauses(self) -> None:
         """The times at which the pauses end go on with the clock."""
-        self._pause.clear()
-        fill_pause_menu(self._pause, self._actions)
+        self._pauses.clear()
+        fill_pause_menu(self._pauses, self._actions)
 
     def _try_model(self) -> None:
         self._actions.open_page.emit("model")

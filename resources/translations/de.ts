@@ -154,6 +154,10 @@
       </translation>
     </message>
     <message>
+      <source>Paste it here. Once Hearth is set up, you see what that run is, and decide whether to join it.</source>
+      <translation>Füge ihn hier ein. Ist Hearth eingerichtet, siehst du, was der Lauf ist, und entscheidest, ob du beitrittst.</translation>
+    </message>
+    <message>
       <source>Hearth asks how long ago the last input was, not what it was, and which programs run, to give way to them. That stays on this PC.</source>
       <translation>Hearth fragt, wie lange die letzte Eingabe her ist, nicht was sie war, und welche Programme laufen, um ihnen Platz zu machen. Das bleibt auf diesem PC.</translation>
     </message>
@@ -272,6 +276,10 @@
       <translation>All das und viel mehr kannst du jederzeit in den Einstellungen ändern.</translation>
     </message>
     <message>
+      <source>Link to a run</source>
+      <translation>Link zu einem Lauf</translation>
+    </message>
+    <message>
       <source>Ready</source>
       <translation>Fertig</translation>
     </message>
@@ -350,6 +358,10 @@
     <message>
       <source>Ask the model at any time, and see who answered.</source>
       <translation>Frage das Modell jederzeit und sieh, wer geantwortet hat.</translation>
+    </message>
+    <message>
+      <source>Were you sent a link?</source>
+      <translation>Hast du einen Link bekommen?</translation>
     </message>
     <message>
       <source>{rate} samples</source>
@@ -2231,10 +2243,6 @@
       <translation>Lauf hinzufügen</translation>
     </message>
     <message>
-      <source>Link to a run</source>
-      <translation>Link zu einem Lauf</translation>
-    </message>
-    <message>
       <source>Look at this run</source>
       <translation>Lauf ansehen</translation>
     </message>
@@ -3279,6 +3287,10 @@
     <message>
       <source>Pause</source>
       <translation>Pause</translation>
+    </message>
+    <message>
+      <source>Pause for a time</source>
+      <translation>Eine Zeit lang pausieren</translation>
     </message>
     <message>
       <source>{name}: {all} in total; the most was {best}, {most}; the last is {newest}, {last}.</source>

@@ -134,6 +134,26 @@ def test_custom_opens_the_numbers_of_a_profile(qtbot: QtBot, first: FirstRun, fo
     assert (saved["profile"], saved["cpu_share_in_use"], saved["cpu_celsius"]) == ("own", 35, 70)
 
 
+def test_a_link_that_one_was_sent_is_shown_once_hearth_is_set_up(
+    qtbot: QtBot, desktop: Desktop, first: FirstRun, toy: ToyWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(desktop.join_sheet, "open_for", asked.append)
+    first.go_on()
+    first.go_on()
+    link = first.lend.link
+    link.setFocus()
+    QTest.keyClicks(link, "hearth://join/wiki-00c0ffee")
+    key(link, Qt.Key.Key_Return)
+    assert first.current is first.lend and "copy the whole link" in first.lend.notice.accessibleName()
+    link.setText(f"  hearth://join/wiki-00c0ffee/{'a5' * 32}/{'cd' * 32}@192.168.1.7:4401 ")
+    key(link, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: desktop.client.is_connected)
+    assert first.current.title == first.ready.title and not asked
+    first.go_on()
+    assert asked == [link.text().strip()] and desktop.first_run is None
+
+
 def test_the_whole_way_to_the_pages(
     qtbot: QtBot, desktop: Desktop, first: FirstRun, toy: ToyWorker, folder: Path
 ) -> None:

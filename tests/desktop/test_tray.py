@@ -101,8 +101,10 @@ def test_the_menu_asks_for_what_it_says(qtbot: QtBot, tray: Tray, actions: Actio
         entry(tray.menu, "Quit").trigger()
     pauses: list[object] = []
     actions.pause.connect(pauses.append)
+    entry(tray.menu, "Pause").trigger()
+    assert pauses.pop() is None, "at once, until resumed"
     for text in ("For 15 minutes", "For 1 hour", "Until tomorrow", "Until I resume"):
-        entry(tray._pause, text).trigger()
+        entry(tray._pauses, text).trigger()
     assert pauses[:2] == [900.0, 3600.0]
     assert isinstance(pauses[2], float)
     assert 0 < pauses[2] <= 40 * 3600
@@ -111,7 +113,7 @@ def test_the_menu_asks_for_what_it_says(qtbot: QtBot, tray: Tray, actions: Actio
 
 def test_resume_is_offered_only_while_paused(qtbot: QtBot, tray: Tray, actions: Actions) -> None:
     tray.show_state("contributing", "")
-    assert shown(tray.menu) == ["Contributing", "Open Hearth", "Pause", "Try the model", "Quit"]
+    assert shown(tray.menu) == ["Contributing", "Open Hearth", "Pause", "Pause for a time", "Try the model", "Quit"]
     tray.show_state("paused", "")
     assert shown(tray.menu) == ["Paused", "Open Hearth", "Resume", "Try the model", "Quit"]
     with qtbot.waitSignal(actions.resume):
@@ -120,14 +122,14 @@ def test_resume_is_offered_only_while_paused(qtbot: QtBot, tray: Tray, actions: 
 
 def test_start_now_is_offered_where_it_would_start_anything(qtbot: QtBot, tray: Tray, actions: Actions) -> None:
     tray.show_state("yielding", "Other programs use 60% of the CPU.", Pausable(start_now=True))
-    assert shown(tray.menu) == ["Giving your PC back", "Open Hearth", "Start now", "Pause", "Try the model", "Quit"]
+    assert shown(tray.menu)[:4] == ["Giving your PC back", "Open Hearth", "Start now", "Pause"]
     with qtbot.waitSignal(actions.start_now):
         entry(tray.menu, "Start now").trigger()
 
 
 def test_the_gpu_alone_is_paused_and_resumed_where_one_is_used(qtbot: QtBot, tray: Tray, actions: Actions) -> None:
     tray.show_state("contributing", "", Pausable(gpu=True))
-    assert shown(tray.menu) == ["Contributing", "Open Hearth", "Pause", "Pause the GPU only", "Try the model", "Quit"]
+    assert shown(tray.menu)[2:5] == ["Pause", "Pause for a time", "Pause the GPU only"]
     with qtbot.waitSignal(actions.pause_gpu):
         entry(tray.menu, "Pause the GPU only").trigger()
     tray.show_state("contributing", "", Pausable(gpu=True, gpu_paused=True))
