@@ -22,7 +22,7 @@ from tests.workers import HERE, PATIENCE_S, RunningWorker, Workers, hearth, wait
 ROUNDS, QUICK = 7, 3
 LENGTH = 120
 """Bytes of a text."""
-PICTURES = 20
+PICTURES = 150
 """Asked one after the other, as somebody draws."""
 SIDE = 16
 ONE = bytes(0 if abs(column - 8) > 1 or not 2 < row < 13 else 255 for row in range(SIDE) for column in range(SIDE))

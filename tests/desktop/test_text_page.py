@@ -240,14 +240,14 @@ def test_a_wait_is_explained_and_so_is_a_model_that_knows_nothing(qtbot: QtBot, 
     talk.page.update_curve([CurvePoint(64, 2048, 1.7, 0.5)])
     assert about.text() == "The Python manual, step 4,200; 2.45 bits per byte on unseen text."
     talk.page.update_status(text_status(step=0))
-    assert "learned nothing yet" in about.text()
+    assert about.text() == "The Python manual, step 0. Not trained yet: what it adds is no better than chance."
     talk.begin(qtbot)
     talk.demo.generation._patience.start(1)
     qtbot.waitUntil(lambda: "compute process is starting" in about.text())
     talk.page.update_status(text_status(step=0))
     assert "compute process is starting" in about.text()
     talk.say("a")
-    qtbot.waitUntil(lambda: "learned nothing yet" in about.text())
+    qtbot.waitUntil(lambda: "Not trained yet" in about.text())
 
 
 def test_what_this_pc_lacks_is_said() -> None:
