@@ -173,6 +173,7 @@ class TextDemo(QWidget):
             return
         self._notice.set_text("")
         self._chosen = None
+        self.generation.stop()  # first: what it has written stands below the prompt before
         self.page.begin(prompt)
         run = self._status.run_id if self._status else None
         self.generation.start(GenerateParams(prompt, self.length.value(), self.temperature.value() / 10, run=run))
