@@ -51,7 +51,7 @@ class WorkerClient(Connection):
         self.request("log", wire.LogParams(lines), list[LogLine], done)
 
     def predict(self, picture: wire.PredictParams, done: Callable[[wire.Prediction], None], failed: Failed) -> None:
-        asked = msgspec.structs.replace(picture, run=self._run)
+        asked = msgspec.structs.replace(picture, run=picture.run or self._run)
         self.request("predict", asked, wire.Prediction, done, failed, PREDICT_DEADLINE_S)
 
     def generate(
@@ -61,8 +61,8 @@ class WorkerClient(Connection):
         done: Callable[[wire.Continued], None],
         failed: Failed,
     ) -> int | None:
-        """Let the model go on with a text; the id returned is for `stop`."""
-        asked = msgspec.structs.replace(text, run=self._run)
+        """Let the model of the run that is named or shown go on with a text; the id returned is for `stop`."""
+        asked = msgspec.structs.replace(text, run=text.run or self._run)
         return self.request("generate", asked, wire.Continued, done, failed, PREDICT_DEADLINE_S, each)
 
     def network(self, first: int, done: Callable[[NetworkStatus], None], failed: Failed) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,9 @@ def predict(options: argparse.Namespace) -> None:
     if options.json:
         common.print_json(answer)
         return
+    if not answer.learnt:
+        print(f"Not trained yet: the model guesses no better than chance (step {answer.step:,}).")
+        return
     digit = max(range(len(answer.probabilities)), key=lambda index: answer.probabilities[index])
     accuracy = "" if answer.accuracy is None else f", {answer.accuracy:.1%} correct on unseen digits"
     article = "an" if digit == 8 else "a"
@@ -32,17 +36,19 @@ def predict(options: argparse.Namespace) -> None:
 
 def generate(options: argparse.Namespace) -> None:
     """The text goes to stdout as it comes, what is to be said about it to stderr: on a terminal also how far it is."""
-    count, counts = 0, not options.json and sys.stderr.isatty() and not sys.stdout.isatty()
+    count, began, counts = 0, 0.0, not options.json and sys.stderr.isatty() and not sys.stdout.isatty()
 
     def show(piece: dict[str, Any]) -> None:
-        nonlocal count
+        nonlocal count, began
+        began = began or time.monotonic()
         count += 1
         if options.json:
             print(msgspec.json.encode(piece).decode(), flush=True)
         else:
             print(printable(piece["text"]), end="", flush=True)
         if counts:
-            print(f"\r{count} of {options.length} bytes", end="", file=sys.stderr, flush=True)
+            rate = f", {(count - 1) / (time.monotonic() - began):.0f} per second" if count > 1 else ""
+            print(f"\r{count} of {options.length} bytes{rate}\x1b[K", end="", file=sys.stderr, flush=True)
 
     limits = {"length": options.length, "temperature": options.temperature, "seed": options.seed, "run": options.run}
     try:
@@ -52,12 +58,16 @@ def generate(options: argparse.Namespace) -> None:
     with common.client(options) as client:
         if not options.json:
             print(options.prompt, end="", flush=True)  # the first byte may take a moment: compute may have to start
+        if counts:
+            print("Waiting for the model.", end="", file=sys.stderr, flush=True)
         done = client.call("generate", params, Continued, 40.0, show)
     print("" if options.json else "\n", end="", flush=True)
     if counts:
-        print("\r", end="", file=sys.stderr)
+        print("\r\x1b[K", end="", file=sys.stderr)
     unseen = "" if done.bits is None else f", {done.bits:.2f} bits per byte on unseen text"
     about = f"{done.bytes} bytes in {done.seconds:.1f} s, step {done.step:,}{unseen}, --seed {done.seed}"
+    if not done.learnt:
+        about += "\nNot trained yet: what the model adds is no better than chance."
     print(msgspec.json.encode(done).decode() if options.json else about, file=None if options.json else sys.stderr)
 
 

@@ -14,6 +14,8 @@ from core.runtime.load import Load
 
 FOR_OTHERS = 0.1
 """Of the time, while somebody asks the model: for the training kernels that other peers wait for."""
+LINGER_S = 0.3
+"""After an answer: who draws asks again, and would wait for a training kernel each time."""
 
 
 class KernelGate:
@@ -90,7 +92,10 @@ class KernelGate:
             self._for_others.set(FOR_OTHERS)
 
     def step_back(self) -> None:
-        """End it. To be called from the loop's thread."""
+        """End it in a moment. To be called from the loop's thread."""
+        asyncio.get_running_loop().call_later(LINGER_S, self._step_back)
+
+    def _step_back(self) -> None:
         self._asking -= 1
         if not self.is_aside:
             self._for_others.set(1.0)

@@ -43,7 +43,7 @@ class Progress(msgspec.Struct):
     @property
     def learnt(self) -> bool:
         """Whether the model does better than guessing, as last measured."""
-        return bool(self.curve) and self.curve[-1].learnt
+        return self.step > 0 and all(point.learnt for point in self.curve[-1:])
 
     def resume_at(self, step: int) -> None:
         """Forget what lies after `step`: compute went on from an older checkpoint than these figures."""

@@ -1430,10 +1430,6 @@
       </translation>
     </message>
     <message>
-      <source>Byte {place} is chosen.</source>
-      <translation>Byte {place} ist gewählt.</translation>
-    </message>
-    <message>
       <source>Nothing yet.</source>
       <translation>Noch nichts.</translation>
     </message>
@@ -1462,12 +1458,20 @@
       <translation>Zeichne mit der Maus oder einem Stift. Pfeiltasten bewegen, die Leertaste senkt und hebt den Stift.</translation>
     </message>
     <message>
+      <source>Not trained yet: any answer would be a guess.</source>
+      <translation>Noch nicht trainiert: Jede Antwort wäre geraten.</translation>
+    </message>
+    <message>
       <source>The compute process is starting; the model answers when it is ready.</source>
       <translation>Der Rechenprozess startet; das Modell antwortet, wenn er bereit ist.</translation>
     </message>
     <message>
       <source>The model has not answered for 15 s.</source>
       <translation>Das Modell hat seit 15 s nicht geantwortet.</translation>
+    </message>
+    <message>
+      <source>{share} sure</source>
+      <translation>{share} sicher</translation>
     </message>
     <message>
       <source>In {time}. Step {step}.</source>
@@ -1506,10 +1510,6 @@
       <translation>Zeichne eine Ziffer; das Modell liest sie, während du zeichnest.</translation>
     </message>
     <message>
-      <source>{share} sure</source>
-      <translation>{share} sicher</translation>
-    </message>
-    <message>
       <source>{answered} of {asked} answered</source>
       <translation>{answered} von {asked} haben geantwortet</translation>
     </message>
@@ -1532,6 +1532,22 @@
     <message>
       <source>The model is reading</source>
       <translation>Das Modell liest</translation>
+    </message>
+    <message>
+      <source>byte {value}</source>
+      <translation>Byte {value}</translation>
+    </message>
+    <message>
+      <source>Also likely: {others}.</source>
+      <translation>Auch wahrscheinlich: {others}.</translation>
+    </message>
+    <message>
+      <source>Next byte, as the model weighed it</source>
+      <translation>Nächstes Byte, wie das Modell es abwog</translation>
+    </message>
+    <message>
+      <source>Model to try</source>
+      <translation>Modell zum Ausprobieren</translation>
     </message>
     <message>
       <source>The model is still in training: its answers can be wrong.</source>
@@ -1558,12 +1574,16 @@
       <translation>Fortsetzung</translation>
     </message>
     <message>
-      <source>What the model adds. The arrow keys choose a byte, to see who answered for it.</source>
-      <translation>Was das Modell hinzufügt. Die Pfeiltasten wählen ein Byte und zeigen, wer dafür geantwortet hat.</translation>
+      <source>What the model adds. The arrow keys choose a byte, to see who answered and how sure the model was.</source>
+      <translation>Was das Modell hinzufügt. Die Pfeiltasten wählen ein Byte und zeigen, wer geantwortet hat und wie sicher das Modell war.</translation>
     </message>
     <message>
-      <source>The model has learned nothing yet: what it adds is noise.</source>
-      <translation>Das Modell hat noch nichts gelernt: Was es hinzufügt, ist Rauschen.</translation>
+      <source>Not trained yet: what it adds is no better than chance.</source>
+      <translation>Noch nicht trainiert: Was es hinzufügt, ist nicht besser als Zufall.</translation>
+    </message>
+    <message>
+      <source>Underlined: the model was less sure. Dotted: below 80%, whole: below 40%.</source>
+      <translation>Unterstrichen: Das Modell war weniger sicher. Gepunktet: unter 80 %, durchgezogen: unter 40 %.</translation>
     </message>
     <message>
       <source>The prompt is longer than {most} characters. Shorten it; the model sees only its end.</source>

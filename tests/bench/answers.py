@@ -22,7 +22,7 @@ from tests.workers import HERE, PATIENCE_S, RunningWorker, Workers, hearth, wait
 ROUNDS, QUICK = 7, 3
 LENGTH = 120
 """Bytes of a text."""
-PICTURES = 20
+PICTURES = 150
 """Asked one after the other, as somebody draws."""
 SIDE = 16
 ONE = bytes(0 if abs(column - 8) > 1 or not 2 < row < 13 else 255 for row in range(SIDE) for column in range(SIDE))
@@ -45,7 +45,8 @@ def measure(quick: bool) -> dict[str, Any]:
 
     Returns:
         For each setting the medians, the share of the paused speed, and the seconds from the end of the answer to
-        further samples in what the worker tells, which it does twice a second.
+        further samples of each run in what the worker tells, which it does twice a second and after whole batches;
+        beside that, the same between two samples with no question in between.
     """
     rounds = QUICK if quick else ROUNDS
     found = {name: _alone(runs, rounds) for name, runs in RUNS.items()}
@@ -71,16 +72,14 @@ def _beside_a_peer(rounds: int) -> dict[str, Any]:
 
 
 def _in_turn(running: RunningWorker, runs: list[str], rounds: int) -> dict[str, Any]:
-    training, paused, back = [], [], []
+    training, paused, back, usual = [], [], [], []
     ask = _pictures if runs[0] == "digits" else _text
     with ControlClient(running.folder) as client:
         for number in range(rounds):
-            before = _samples(client, runs)
-            wait_until(lambda: _all_grew(before, client, runs), "training")  # noqa: B023
+            _until_all_grew(client, runs)
+            usual.append(_until_all_grew(client, runs))
             training.append(ask(client, runs[0]))
-            ended, before = time.monotonic(), _samples(client, runs)
-            wait_until(lambda: _all_grew(before, client, runs), "training again")  # noqa: B023
-            back.append(time.monotonic() - ended)
+            back.append(_until_all_grew(client, runs))
             client.call("pause", {}, dict)
             wait_until(lambda: _is_idle(client), "a stop")
             ask(client, runs[0])  # what is saved after the stop is no part of a paused PC's speed
@@ -95,7 +94,8 @@ def _in_turn(running: RunningWorker, runs: list[str], rounds: int) -> dict[str, 
         "shares": [round(pair, 3) for pair in pairs],
         "first_s_training": spread([one.first_s for one in training]),
         "first_s_paused": spread([one.first_s for one in paused]),
-        "training_again_s": spread(back),
+        "samples_again_s": spread(back),
+        "samples_usually_s": spread(usual),
     }
 
 
@@ -114,12 +114,16 @@ def _pictures(client: ControlClient, run: str) -> Answering:
     return Answering(PICTURES / (time.monotonic() - start), first[0] - start)
 
 
+def _until_all_grew(client: ControlClient, runs: list[str]) -> float:
+    """Seconds until each run tells of more samples."""
+    start, before = time.monotonic(), _samples(client, runs)
+    grew = lambda: all(now > then for now, then in zip(_samples(client, runs), before, strict=True))  # noqa: E731
+    wait_until(grew, "training")
+    return time.monotonic() - start
+
+
 def _samples(client: ControlClient, runs: list[str]) -> list[int]:
     return [run.samples for run in client.call("status", {}, Status).runs if run.name in runs]
-
-
-def _all_grew(before: list[int], client: ControlClient, runs: list[str]) -> bool:
-    return all(now > then for now, then in zip(_samples(client, runs), before, strict=True))
 
 
 def _is_idle(client: ControlClient) -> bool:

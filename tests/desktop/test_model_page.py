@@ -76,6 +76,20 @@ def test_the_picture_has_ink_where_one_drew_and_paper_elsewhere(page: DigitsDemo
     assert rows[64][20] == rows[64][108] == rows[5][64] == 0
 
 
+def test_a_model_that_guesses_no_better_than_chance_names_no_digit(
+    qtbot: QtBot, page: DigitsDemo, toy: ToyWorker
+) -> None:
+    toy.answers["predict"] = lambda params: make_prediction(learnt=False)
+    draw(page.canvas, (0.5, 0.2), (0.5, 0.8))
+    qtbot.waitUntil(lambda: page.result.digit.text() == "?")
+    assert (
+        page.result._caption.text() == "Not trained yet: any answer would be a guess." and not page.result.sure.text()
+    )
+    toy.answers["predict"] = lambda params: make_prediction()
+    draw(page.canvas, (0.4, 0.2), (0.5, 0.3))
+    qtbot.waitUntil(lambda: page.result.digit.text() == "3")
+
+
 def test_an_answer_comes_while_one_draws(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
     QTest.mousePress(page.canvas, LEFT, Qt.KeyboardModifier.NoModifier, place(page.canvas, 0.5, 0.2))
     QTest.mouseMove(page.canvas, place(page.canvas, 0.5, 0.8))

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt
+from PySide6.QtGui import QHelpEvent, QTextCharFormat
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.language import speak
@@ -17,13 +18,15 @@ from app.pages.model.answering_hosts import LETTERS, Hosts, absent, missing, nam
 from app.pages.model.model_page import ModelPage
 from app.pages.model.text_demo import TextDemo
 from app.theme import theme
+from app.widgets.buttons import Segmented
+from app.widgets.inputs import Choice
 from app.window.sidebar import WIDTH as SIDEBAR
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.errors import HearthError
 from core.contracts.notices import plain
 from core.contracts.peer_names import called
-from core.contracts.status import CurvePoint, ExpertStatus, Status
+from core.contracts.status import CurvePoint, ExpertStatus, RunStatus, Status
 from core.logs import printable
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.workers import RunningWorker, start_paused, worker
@@ -31,6 +34,7 @@ from tests.workers import RunningWorker, start_paused, worker
 LOFT = "3f2a91c0" * 8
 ATTIC = "b8e1d2aa" * 8
 LAYERS = 3
+TEXT = "text-ea451a92"
 
 
 def text_status(**changes: object) -> Status:
@@ -41,7 +45,8 @@ def text_status(**changes: object) -> Status:
         for column in range(4)
     ]
     title = "The Python manual"
-    return make_status(**{"run": "text", "run_title": title, "task": "text", "layers": 3, "experts": experts} | changes)
+    usual: dict[str, object] = {"run": "text", "run_id": TEXT, "run_title": title, "task": "text", "layers": LAYERS}
+    return make_status(**usual | {"experts": experts} | changes)
 
 
 def answers(*hosts: str) -> list[wire.Answer]:
@@ -111,12 +116,121 @@ def test_the_page_is_what_the_run_asks_for(talk: Talk) -> None:
     assert talk.page.digits.isVisible() and not talk.demo.isVisible()
 
 
+def joined(*runs: tuple[str, str, str]) -> list[RunStatus]:
+    """Runs of this PC: id, title and task of each."""
+    return [RunStatus(run, run, title, 1, "training", task, 9, 9, 9.0, 9, 1.0, 0.5, None) for run, title, task in runs]
+
+
+def test_text_and_digits_are_both_at_hand_and_each_run_keeps_its_prompt(qtbot: QtBot, talk: Talk) -> None:
+    page, digits = talk.page, "digits-2ac90b73"
+    runs = joined((digits, "Handwritten digits", "picture"), (TEXT, "The Python manual", "text"))
+    assert not page.choice.isVisible(), "there is nothing to choose while there is one run"
+    page.update_status(text_status(runs=runs))
+    segments = page.choice.control
+    assert isinstance(segments, Segmented) and page.choice.isVisible() and segments.value() == TEXT
+    talk.demo.prompt.setPlainText("mine")
+    talk.begin(qtbot)
+    talk.say("ab")
+    QTest.mouseClick(segments._buttons[digits], Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: talk.toy.asked[-1] == ("subscribe", {"run": digits}))
+    page.update_status(make_status(runs=runs))
+    assert page.digits.isVisible() and not talk.demo.isVisible() and segments.value() == digits
+    talk.say("c")
+    qtbot.waitUntil(lambda: talk.written == "mineabc")
+
+    other = [*runs, *joined(("poems-12345678", "Poems", "text"), ("cats-12345678", "Cats", "pictures"))]
+    page.update_status(text_status(run_id="poems-12345678", run_title="Poems", runs=other))
+    assert isinstance(page.choice.control, Choice) and page.choice.control.currentText() == "Poems"
+    poems = page._shown
+    assert isinstance(poems, TextDemo) and poems is not talk.demo and poems.isVisible()
+    assert poems.page.toPlainText() == "" and poems.prompt.toPlainText() != "mine"
+    page.update_status(make_status(run_id="cats-12345678", task="pictures", runs=other))
+    assert not poems.isVisible() and "cannot be tried yet" in page.subtitle.text()
+    page.update_status(text_status(runs=other))
+    assert talk.demo.isVisible() and talk.written == "mineabc" and talk.demo.prompt.toPlainText() == "mine"
+
+
+def test_the_continuation_belongs_to_its_prompt(qtbot: QtBot, talk: Talk) -> None:
+    """Bug 1 of the first pass: the prompt is edited while the model writes, then continued by keyboard."""
+    demo = talk.demo
+    demo.prompt.setPlainText("old")
+    talk.begin(qtbot)
+    first = talk.request
+    talk.say("ab")
+    qtbot.waitUntil(lambda: talk.written == "oldab")
+    demo.prompt.setPlainText("new")
+    talk.say("c")
+    qtbot.waitUntil(lambda: talk.written == "oldabc")
+    demo.prompt.setFocus()
+    QTest.keyClick(demo.prompt, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert talk.written == "new" and demo.prompt.toPlainText() == "new"
+    qtbot.waitUntil(lambda: talk.toy.methods().count("generate") == 2)
+    assert ("stop", {"request": first}) in talk.toy.asked and talk.toy.asked[-1][1]["prompt"] == "new"
+    talk.say("late")  # of the first request
+    talk.request = demo.generation._request or 0
+    talk.say("z")
+    qtbot.waitUntil(lambda: talk.written == "newz")
+
+
+def chosen(byte: str, share: float, *others: tuple[str, float]) -> tuple[wire.Choice, list[wire.Choice]]:
+    """What a piece tells of a byte and of what was likely beside it."""
+    choice = wire.Choice(ord(byte), share)
+    return choice, sorted([choice, *(wire.Choice(ord(one), each) for one, each in others)], key=lambda one: -one.share)
+
+
+def test_how_sure_the_model_was_is_underlined_told_and_listed(qtbot: QtBot, talk: Talk) -> None:
+    demo = talk.demo
+    demo.prompt.setPlainText("x")
+    talk.begin(qtbot)
+    told = {"a": chosen("a", 0.95, ("b", 0.04)), "i": chosen("i", 0.5, (" ", 0.3)), "n": chosen("n", 0.1, ("m", 0.6))}
+    for text, (choice, best) in told.items():
+        talk.toy.tell("piece", wire.Piece(talk.request, text, ALONE, 12.0, choice, best))
+    talk.say("?")  # of a worker that does not tell
+    qtbot.waitUntil(lambda: talk.written == "xain?")
+    cursor, lines = demo.page.textCursor(), []
+    for place in range(2, 6):
+        cursor.setPosition(place)
+        lines.append(cursor.charFormat().underlineStyle())
+    style = QTextCharFormat.UnderlineStyle
+    assert lines == [style.NoUnderline, style.DotLine, style.SingleUnderline, style.NoUnderline]
+
+    def rows() -> list[tuple[str, str]]:
+        return [(name.text(), share.text()) for name, _, share in demo.likeliest._rows if name.text()]
+
+    assert rows() == []
+    demo.page.setFocus()
+    QTest.keyClick(demo.page, Qt.Key.Key_Left)
+    QTest.keyClick(demo.page, Qt.Key.Key_Left)
+    assert demo.experts.title.text() == "Byte 3: “n”"
+    assert rows() == [("“m”", "60%"), ("“n”", "10%")]
+    assert demo.page.accessibleDescription() == "Byte 3: “n”. 10% sure. Also likely: “m” 60%."
+    assert demo.likeliest._rows[0][1].accessibleName() == "“m”: 60%"
+    QTest.keyClick(demo.page, Qt.Key.Key_Left)
+    assert demo.likeliest.accessibleDescription() == "50% sure. Also likely: space 30%."
+    assert "Byte 2: “i”. 50% sure" in demo.answers.columns.accessibleDescription()
+
+    cursor.setPosition(2)
+    where = demo.page.cursorRect(cursor).center() + QPoint(3, 0)
+    assert demo.page._place_at(where) == 1, "the place after the prompt and one byte"
+    QApplication.sendEvent(demo.page.viewport(), QHelpEvent(QEvent.Type.ToolTip, where, QPoint(5, 5)))
+    qtbot.waitUntil(lambda: "50% sure. Also likely: space 30%." in QToolTip.text())
+    QToolTip.hideText()
+
+
+def test_the_bytes_of_a_character_are_as_sure_as_all_of_them(qtbot: QtBot, talk: Talk) -> None:
+    talk.begin(qtbot)
+    for text, share in (("", 0.9), ("é", 0.5), ("s", 0.9)):
+        talk.toy.tell("piece", wire.Piece(talk.request, text, ALONE, 12.0, wire.Choice(195, share), []))
+    qtbot.waitUntil(lambda: talk.written.endswith("és"))
+    assert [byte.sure for byte in talk.demo.generation.bytes] == [0.9, 0.45, 0.9]
+
+
 def test_the_text_grows_and_the_newest_bytes_experts_are_lit(qtbot: QtBot, talk: Talk) -> None:
     talk.demo.prompt.setPlainText("import os")
     talk.demo.temperature.setValue(3)
     talk.demo.length.setValue(50)
     talk.begin(qtbot)
-    asked = {"prompt": "import os", "length": 50, "temperature": 0.3, "seed": None, "run": "digits-2ac90b73"}
+    asked = {"prompt": "import os", "length": 50, "temperature": 0.3, "seed": None, "run": TEXT}
     assert talk.toy.asked[-1] == ("generate", asked)
     assert talk.demo.go.text() == "Stop"
     talk.say(", sy")
@@ -237,17 +351,21 @@ def test_a_text_keeps_the_step_that_it_was_written_at(qtbot: QtBot, talk: Talk) 
 
 def test_a_wait_is_explained_and_so_is_a_model_that_knows_nothing(qtbot: QtBot, talk: Talk) -> None:
     about = talk.demo._about
-    talk.page.update_curve([CurvePoint(64, 2048, 1.7, 0.5)])
+    talk.page.update_curve([CurvePoint(64, 2048, 3.3, 0.1, chance=3.2)])
+    assert about.text().endswith(
+        "bits per byte on unseen text. Not trained yet: what it adds is no better than chance."
+    )
+    talk.page.update_curve([CurvePoint(64, 2048, 1.7, 0.5, chance=3.2)])
     assert about.text() == "The Python manual, step 4,200; 2.45 bits per byte on unseen text."
     talk.page.update_status(text_status(step=0))
-    assert "learned nothing yet" in about.text()
+    assert about.text() == "The Python manual, step 0. Not trained yet: what it adds is no better than chance."
     talk.begin(qtbot)
     talk.demo.generation._patience.start(1)
     qtbot.waitUntil(lambda: "compute process is starting" in about.text())
     talk.page.update_status(text_status(step=0))
     assert "compute process is starting" in about.text()
     talk.say("a")
-    qtbot.waitUntil(lambda: "learned nothing yet" in about.text())
+    qtbot.waitUntil(lambda: "Not trained yet" in about.text())
 
 
 def test_what_this_pc_lacks_is_said() -> None:

@@ -84,3 +84,21 @@ def test_it_trains_and_writes_at_once(paused: RunningWorker) -> None:
     status = paused.until(lambda status: status.step > before and status.accuracy is not None, "an evaluation")
     assert status.samples == status.step * 16 * 128
     assert "bits per byte" in hearth(paused.folder, "status").stdout
+
+
+@pytest.mark.parametrize("end", ["stopped", "hung up"])
+def test_training_is_held_while_a_text_is_written_and_goes_on_at_its_end(paused: RunningWorker, end: str) -> None:
+    paused.call("resume")
+    paused.until(lambda status: status.samples_per_s > 0, "training")
+    with ControlClient(paused.folder) as client:
+        client._socket.settimeout(PATIENCE_S)
+        client._write(Request(1, "generate", msgspec.Raw(b'{"prompt": "import", "length": 10000}')))
+        assert b'"piece"' in client._lines.readline()
+        held = paused.until(lambda status: status.samples_per_s == 0, "training that gives way")
+        assert held.state == "contributing" and held.calls_per_s > 0, "the experts are asked"
+        if end == "stopped":
+            client._write(Request(2, "stop", msgspec.Raw(b'{"request": 1}')))
+            while b'"error"' not in client._lines.readline():
+                pass
+            paused.until(lambda status: status.samples > held.samples, "training again")
+    paused.until(lambda status: status.samples > held.samples, "training again")

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from core.contracts import manifest
-from core.contracts.control import Snapshot
+from core.contracts.control import Request, Snapshot
 from core.contracts.errors import QuestionError, RunError
 from core.contracts.ledger import Totals
 from core.contracts.network_status import DhtRecord, NetworkStatus
@@ -22,7 +22,7 @@ from core.contracts.status import RunStatus, Status
 from core.control.client import ControlClient
 from core.store import shards
 from tests.swarm.test_full_disk import TINY, limit
-from tests.workers import DIGITS, HERE, RunningWorker, hearth, start_paused, wait_until, worker
+from tests.workers import DIGITS, HERE, PATIENCE_S, RunningWorker, hearth, start_paused, wait_until, worker
 
 
 def small_text(folder: Path, width: int, text: bytes = b"") -> str:
@@ -203,6 +203,20 @@ def test_who_subscribes_to_a_run_hears_of_that_one(two_runs: tuple[RunningWorker
             return any(isinstance(data, dict) and data.get("run_id") == DIGITS for data in heard)
 
         wait_until(hears_of_the_first, "news of the run that is left")
+
+
+def test_each_run_gives_way_to_a_person_who_asks_another(two_runs: tuple[RunningWorker, str]) -> None:
+    running, text = two_runs
+    wait_until(lambda: all(run.samples_per_s > 0 for run in runs(running).values()), "both train")
+    with ControlClient(running.folder) as client:
+        client._socket.settimeout(PATIENCE_S)
+        asked = msgspec.json.encode({"prompt": "one", "length": 10_000, "run": text})
+        client._write(Request(1, "generate", msgspec.Raw(asked)))
+        assert b'"piece"' in client._lines.readline()
+        wait_until(lambda: all(run.samples_per_s == 0 for run in runs(running).values()), "both give way")
+        held = runs(running)
+    for run, before in held.items():
+        wait_until(lambda: runs(running)[run].samples > before.samples, "training again")  # noqa: B023
 
 
 def test_each_yield_is_counted_for_its_own_run(two_runs: tuple[RunningWorker, str]) -> None:

@@ -11,6 +11,7 @@ from app.icons import smooth
 from app.language import tr
 from app.pages.model.answer_grid import Swatch
 from app.pages.model.answering_hosts import Hosts, missing, name_of
+from app.pages.model.doubt import about
 from app.pages.model.text_generation import Byte
 from app.theme import theme
 from app.widgets.basics import Card, Label
@@ -55,9 +56,7 @@ class AnswersByByte(QWidget):
             self._rows = rows
             self.updateGeometry()
         place = len(all_bytes) - 1 if at is None else at
-        self.setAccessibleDescription(
-            tr("Byte {place} is chosen.", place=place + 1) if all_bytes else tr("Nothing yet.")
-        )
+        self.setAccessibleDescription(described(place, all_bytes[place]) if all_bytes else tr("Nothing yet."))
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -105,7 +104,7 @@ class AnswersByByte(QWidget):
     def _words(self, place: int) -> str:
         byte = self._bytes[place]
         hosts = sorted({name_of(answer.host) for answer in byte.experts if answer.answered})
-        return f"{heading(place, byte)}: {', '.join(hosts)}. {missing(byte.experts)}".strip()
+        return f"{heading(place, byte)}: {', '.join(hosts)}. {about(byte)} {missing(byte.experts)}".strip()
 
     def ring_rect(self) -> QRect:
         return self.rect()
@@ -183,6 +182,11 @@ def heading(place: int, byte: Byte) -> str:
     names = {" ": tr("space"), "\n": tr("new line"), "\t": tr("tab")}
     name = tr("Byte {place}", place=number(place + 1))
     return f"{name}: {names.get(byte.text, f'“{byte.text}”')}" if byte.text else name
+
+
+def described(place: int, byte: Byte) -> str:
+    """Which byte it is, how sure the model was of it, and what else it found likely."""
+    return f"{heading(place, byte)}. {about(byte)}".strip()
 
 
 def _about(count: int, silent: int) -> str:

@@ -1,5 +1,6 @@
 """Try a model that reads pictures: draw a digit, see what the model reads and which experts answered."""
 
+import msgspec
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QKeySequence, QPaintEvent, QShortcut
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
@@ -18,10 +19,11 @@ from app.widgets.boxes import STRETCH, add, grid_box, hbox, vbox
 from app.widgets.buttons import Button
 from app.worker.client import WorkerClient
 from core.contracts.control import Prediction, PredictParams
-from core.contracts.status import Status
+from core.contracts.status import CurvePoint, Status
 
 DIGITS = 10
 SEEN_SIDE = 8
+UNTAUGHT = mark("Not trained yet: any answer would be a guess.")
 WAITING = {
     Wait.PLACEHOLDER: "",
     Wait.EXPLAIN: mark("The compute process is starting; the model answers when it is ready."),
@@ -34,6 +36,7 @@ class DigitsDemo(QWidget):
 
     def __init__(self, client: WorkerClient) -> None:
         super().__init__()
+        self._run: str | None = None
         self.canvas = Canvas()
         self.seen = Seen()
         self.result = ResultCard()
@@ -55,7 +58,11 @@ class DigitsDemo(QWidget):
         self._drawn()
 
     def update_status(self, status: Status) -> None:
+        self._run = status.run_id
         self.experts.update_status(status)
+
+    def update_curve(self, points: list[CurvePoint]) -> None:
+        """Each answer tells by itself how good the model is."""
 
     def set_connected(self, connected: bool, sentence: str) -> None:
         if connected:
@@ -79,7 +86,7 @@ class DigitsDemo(QWidget):
         return card
 
     def _picture(self) -> PredictParams | None:
-        return None if self.canvas.is_empty() else self.canvas.picture()
+        return None if self.canvas.is_empty() else msgspec.structs.replace(self.canvas.picture(), run=self._run)
 
     def _drawn(self) -> None:
         empty = self.canvas.is_empty()
@@ -174,9 +181,10 @@ class ResultCard(Panel):
         answered = sum(answer.answered for answer in prediction.experts)
         asked = len(prediction.experts)
         whole = answered == asked
-        self._caption.setText(tr("Looks like"))
-        self.digit.setText(str(best))
-        self.sure.setText(tr("{share} sure", share=percent(prediction.probabilities[best])))
+        sure = tr("{share} sure", share=percent(prediction.probabilities[best]))
+        self._caption.setText(tr("Looks like") if prediction.learnt else tr(UNTAUGHT))
+        self.digit.setText(str(best) if prediction.learnt else "?")
+        self.sure.setText(sure if prediction.learnt else "")
         self._pill.set(
             tr("{answered} of {asked} answered", answered=answered, asked=asked),
             "ok" if whole else "warn",
@@ -190,7 +198,7 @@ class ResultCard(Panel):
             foot = tr("In {time}. Step {step}; {right} correct on unseen digits.", **figures, right=right)
         self._foot.setText(foot)
         self.show_error("")
-        self._set_bars(prediction.probabilities)
+        self._set_bars(prediction.probabilities, prediction.learnt)
 
     def show_error(self, sentence: str) -> None:
         """A sentence in the place of the answer; an older answer stays in sight."""
@@ -224,8 +232,8 @@ class ResultCard(Panel):
             self._bars.append(row)
         return rows
 
-    def _set_bars(self, probabilities: list[float]) -> None:
-        best = max(probabilities, default=1.0)
+    def _set_bars(self, probabilities: list[float], learnt: bool = True) -> None:
+        best = max(probabilities, default=1.0) if learnt else None
         for digit_value, (digit, bar, share) in enumerate(self._bars):
             value = probabilities[digit_value] if digit_value < len(probabilities) else None
             leads = value is not None and value == best

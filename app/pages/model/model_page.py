@@ -2,6 +2,7 @@
 
 from app.language import mark, tr
 from app.pages.model.digits_demo import DigitsDemo
+from app.pages.model.model_choice import ModelChoice
 from app.pages.model.text_demo import TextDemo
 from app.window.page import Page
 from app.worker.client import WorkerClient
@@ -16,30 +17,56 @@ SUBTITLES = {
 
 
 class ModelPage(Page):
-    """Shows the demonstration that fits the run's model."""
+    """Shows the demonstration that fits the run's model; each run keeps its own prompt or drawing."""
 
     def __init__(self, client: WorkerClient) -> None:
         super().__init__("model", tr("Try the model"), "model", tr(SUBTITLES["picture"]))
+        self._client = client
+        self.choice = ModelChoice()
+        self.choice.chosen.connect(client.show_run)
+        self.head.addWidget(self.choice)
         self.digits, self.text = DigitsDemo(client), TextDemo(client)
-        self._demos: dict[str, DigitsDemo | TextDemo] = {"picture": self.digits, "text": self.text}
-        for demo in self._demos.values():
+        self._spare: dict[str, DigitsDemo | TextDemo] = {"picture": self.digits, "text": self.text}
+        """For the first run of their kind."""
+        self._demos: dict[str, DigitsDemo | TextDemo] = {}
+        """By run."""
+        self._shown: DigitsDemo | TextDemo | None = self.digits
+        self._points: list[CurvePoint] = []
+        for demo in self._spare.values():
             self.body.addWidget(demo, 1)
-        self._takes = "picture"
         self.text.hide()
 
     def update_status(self, status: Status) -> None:
+        self.choice.update_status(status)
         takes = TASKS[status.task].takes
-        if takes != self._takes:
-            self._takes = takes
-            self.subtitle.setText(tr(SUBTITLES[takes]))
-            for taken, demo in self._demos.items():
-                demo.setVisible(taken == takes)
-        if takes in self._demos:
-            self._demos[takes].update_status(status)
+        demo = self._demo_of(status.run_id, takes)
+        if demo is not self._shown:
+            if self._shown is not None:
+                self._shown.hide()
+            self._shown = demo
+            if demo is not None:
+                demo.update_curve(self._points)
+                demo.show()
+        self.subtitle.setText(tr(SUBTITLES[takes]))
+        if demo is not None:
+            demo.update_status(status)
+
+    def _demo_of(self, run: str, takes: str) -> DigitsDemo | TextDemo | None:
+        """A run's own; None: its model cannot be tried."""
+        if takes not in self._spare and takes != "nothing" and run not in self._demos:
+            demo = self._demos[run] = DigitsDemo(self._client) if takes == "picture" else TextDemo(self._client)
+            demo.hide()
+            demo.set_connected(self._client.is_connected, "")
+            self.body.addWidget(demo, 1)
+        elif takes in self._spare and run not in self._demos:
+            self._demos[run] = self._spare.pop(takes)
+        return self._demos.get(run)
 
     def update_curve(self, points: list[CurvePoint]) -> None:
-        self.text.update_curve(points)
+        self._points = points
+        if self._shown is not None:
+            self._shown.update_curve(points)
 
     def set_connected(self, connected: bool, sentence: str) -> None:
-        for demo in self._demos.values():
+        for demo in [*self._spare.values(), *self._demos.values()]:
             demo.set_connected(connected, sentence)

@@ -1,11 +1,14 @@
 """The block in which a prompt and what the model adds to it are read."""
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QHelpEvent, QTextCharFormat, QTextCursor
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip
 
 from app import theme as look
+from app.formats import tip
 from app.language import tr
+from app.pages.model.doubt import about, doubt, underlined
+from app.pages.model.text_generation import Byte, units
 from app.theme import theme
 
 LEAST = 92
@@ -30,14 +33,19 @@ class TextBlock(QPlainTextEdit):
         self.document().setDocumentMargin(look.S)
         self.setPlaceholderText(tr("What the model adds appears here."))
         self.setAccessibleName(tr("Continuation"))
-        self.setAccessibleDescription(
-            tr("What the model adds. The arrow keys choose a byte, to see who answered for it.")
-        )
-        self._shown = ""
+        self.describe("")
+        self._shown: list[Byte] = []
         self._prompt = 0
         self._marked: tuple[int, int] | None = None
         self.cursorPositionChanged.connect(self._moved)
-        theme().changed.connect(self._highlight)
+        theme().changed.connect(self._paint_anew)
+
+    def describe(self, chosen: str) -> None:
+        """Tell screen readers of the byte that is chosen; "": of none."""
+        self.setAccessibleDescription(
+            chosen
+            or tr("What the model adds. The arrow keys choose a byte, to see who answered and how sure the model was.")
+        )
 
     def sizeHint(self) -> QSize:
         return QSize(theme().px(240), theme().px(LEAST))
@@ -46,23 +54,24 @@ class TextBlock(QPlainTextEdit):
         """Show a prompt that nothing was added to yet."""
         self.blockSignals(True)
         self.setPlainText(prompt)
-        self._prompt, self._shown, self._marked = self.document().characterCount() - 1, "", None
+        self._prompt, self._shown, self._marked = self.document().characterCount() - 1, [], None
         self.moveCursor(QTextCursor.MoveOperation.End)
         self.blockSignals(False)
         self._highlight()
 
-    def grow(self, text: str) -> None:
+    def grow(self, known: list[Byte]) -> None:
         """Show the model's part, which begins as the one before; who reads its end stays there."""
-        new = text[len(self._shown) :]
+        new = known[len(self._shown) :]
         if not new:
             return
-        self._shown = text
+        self._shown = [*known]
         follows = self.textCursor().atEnd()
         self.blockSignals(True)
         writer = QTextCursor(self.document())
         writer.movePosition(QTextCursor.MoveOperation.End)
         here = self.textCursor().position()
-        writer.insertText(new)
+        for byte in new:
+            writer.insertText(byte.shown, underlined(doubt(byte.sure)))
         cursor = self.textCursor()
         if follows:
             cursor.movePosition(QTextCursor.MoveOperation.End)
@@ -89,6 +98,33 @@ class TextBlock(QPlainTextEdit):
             self._marked = span
             self._highlight()
 
+    def viewportEvent(self, event: QEvent) -> bool:
+        """The tip of a character says how sure the model was of it."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            place = self._place_at(event.pos())
+            byte = None if place is None else next((b for b in reversed(self._shown) if b.start <= place), None)
+            QToolTip.showText(event.globalPos(), tip(about(byte)) if byte else "", self)
+            return True
+        return super().viewportEvent(event)
+
+    def _place_at(self, point: QPoint) -> int | None:
+        """Which character of the model's part is there, in the units of `QString`; None: none."""
+        cursor = self.cursorForPosition(point)
+        rect = self.cursorRect(cursor)
+        place = cursor.position() - (1 if point.x() < rect.left() else 0) - self._prompt
+        length = self.document().characterCount() - 1 - self._prompt
+        return place if rect.top() <= point.y() <= rect.bottom() and 0 <= place < length else None
+
+    def _paint_anew(self) -> None:
+        """In another theme the lines have another colour."""
+        writer, at = QTextCursor(self.document()), self._prompt
+        for byte in self._shown:
+            writer.setPosition(at)
+            at += units(byte.shown)
+            writer.setPosition(at, QTextCursor.MoveMode.KeepAnchor)
+            writer.setCharFormat(underlined(doubt(byte.sure)))
+        self._highlight()
+
     def _moved(self) -> None:
         cursor = self.textCursor()
         self.chosen.emit(None if cursor.atEnd() else cursor.position() - self._prompt)
@@ -101,9 +137,8 @@ class TextBlock(QPlainTextEdit):
         spans = [(0, self._prompt, quiet)]
         if self._marked is not None:
             strong = QTextCharFormat()
-            strong.setBackground(colors.color("ember_soft"))
-            strong.setForeground(colors.color("ember"))
-            strong.setFontUnderline(True)
+            strong.setBackground(colors.color("ember_fill"))
+            strong.setForeground(colors.color("on_fill"))
             spans.append((self._prompt + self._marked[0], self._prompt + self._marked[1], strong))
         for start, end, how in spans:
             selection = QTextEdit.ExtraSelection()

@@ -13,8 +13,9 @@ from app import theme as look
 from app.formats import number, rate
 from app.language import mark, tr, tr_run
 from app.pages.model.answering_hosts import Hosts
-from app.pages.model.answers_by_byte import AnswersByByteCard, heading
+from app.pages.model.answers_by_byte import AnswersByByteCard, described, heading
 from app.pages.model.answers_card import AnswersCard
+from app.pages.model.doubt import Likeliest
 from app.pages.model.text_block import TextBlock
 from app.pages.model.text_generation import TextGeneration
 from app.theme import theme
@@ -35,7 +36,8 @@ COLDEST, HOTTEST, TENTHS = 0, 20, 7
 """The temperature, in tenths."""
 REDRAW_S = 0.25
 """Between two pictures of who answered."""
-UNTAUGHT = mark("The model has learned nothing yet: what it adds is noise.")
+UNTAUGHT = mark("Not trained yet: what it adds is no better than chance.")
+LINES = mark("Underlined: the model was less sure. Dotted: below 80%, whole: below 40%.")
 TOO_LONG = mark("The prompt is longer than {most} characters. Shorten it; the model sees only its end.")
 
 
@@ -59,13 +61,14 @@ class TextDemo(QWidget):
             tr("Experts that answered"), tr("They light up while the text grows."), hosts, upright=True
         )
         self.answers = AnswersByByteCard(hosts)
+        self.likeliest = Likeliest()
         self._figures = ElidedLabel("", "cap", "text2", tabular=True)  # they grow, and must not ask for more room
         self._notice = Notice()
         self._about = Label("", "cap", "text2", wrap=True, tabular=True)
         self._pill = Pill("", "ok", "check")
         self._status: Status | None = None
         self._awaited = ""
-        self._bits: float | None = None
+        self._points: list[CurvePoint] = []
         self._chosen: int | None = None
         self._drawn_at = 0.0
         self._ordered = 0
@@ -81,7 +84,7 @@ class TextDemo(QWidget):
         self._describe()
 
     def update_curve(self, points: list[CurvePoint]) -> None:
-        self._bits = points[-1].loss / math.log(2) if points else None
+        self._points = points
         self._describe()
 
     def set_connected(self, connected: bool, sentence: str) -> None:
@@ -95,6 +98,7 @@ class TextDemo(QWidget):
     def _build(self) -> None:
         self._name_all()
         self.experts.head.addWidget(self._pill)
+        add(self.experts.body, Divider(), self.likeliest)
         # Side by side also where it is narrow: who answers changes while one reads.
         pair = Pair(self._text_card(), self.experts, early=False)
         vbox((pair, 1), self.answers, spacing=look.CARD_GAP, within=self)
@@ -133,6 +137,7 @@ class TextDemo(QWidget):
             (self.page, 1),
             self._notice,
             self._about,
+            Label(tr(LINES), "cap", "text3", wrap=True),
         )
         return card
 
@@ -168,8 +173,10 @@ class TextDemo(QWidget):
             return
         self._notice.set_text("")
         self._chosen = None
+        self.generation.stop()  # first: what it has written stands below the prompt before
         self.page.begin(prompt)
-        self.generation.start(GenerateParams(prompt, self.length.value(), self.temperature.value() / 10))
+        run = self._status.run_id if self._status else None
+        self.generation.start(GenerateParams(prompt, self.length.value(), self.temperature.value() / 10, run=run))
         self._describe()
 
     def _go_or_stop(self) -> None:
@@ -180,7 +187,7 @@ class TextDemo(QWidget):
 
     def _grown(self) -> None:
         generation = self.generation
-        self.page.grow(generation.text)
+        self.page.grow(generation.bytes)
         self.go.setText(tr("Stop") if generation.running else tr("Continue"))
         self.go.set_icon("stop" if generation.running else "play")
         self.go.set_kind("plain" if generation.running else "primary")
@@ -218,13 +225,13 @@ class TextDemo(QWidget):
             return  # a text that has ended keeps the step that it was written at, whatever the worker is at now
         if self._awaited or status is None:
             self._about.setText(self._awaited)
-        elif status.step == 0:
-            self._about.setText(f"{tr_run(status.run_title)}, {tr('step {step}', step=0)}. {tr(UNTAUGHT)}")
         else:
             about = f"{tr_run(status.run_title)}, {tr('step {step}', step=number(status.step))}"
-            if self._bits is not None:
-                about = f"{about}; {tr('{bits} bits per byte on unseen text', bits=number(self._bits, 2))}"
-            self._about.setText(f"{about}.")
+            if self._points and status.step:
+                bits = number(self._points[-1].loss / math.log(2), 2)
+                about = f"{about}; {tr('{bits} bits per byte on unseen text', bits=bits)}"
+            learnt = status.step and all(point.learnt for point in self._points[-1:])
+            self._about.setText(f"{about}." if learnt else f"{about}. {tr(UNTAUGHT)}")
 
     # who answered
 
@@ -249,14 +256,17 @@ class TextDemo(QWidget):
         known = self.generation.bytes
         if self._chosen is None:
             self.page.mark(None)
+            self.page.describe("")
         else:
             start, following = known[self._chosen].start, known[self._chosen + 1 :]
             self.page.mark((start, next((byte.start for byte in following if byte.start > start), start + 1)))
+            self.page.describe(described(self._chosen, known[self._chosen]))
         self.answers.show_bytes(known, self._chosen)
         self._pill.setVisible(bool(known))
         if not known:
             self.experts.title.setText(tr("Experts that answered"))
             self.experts.show_answers([])
+            self.likeliest.show_byte(None)
             return
         place = len(known) - 1 if self._chosen is None else self._chosen
         answers = known[place].experts
@@ -264,6 +274,7 @@ class TextDemo(QWidget):
         whole = answered == len(answers)
         self.experts.title.setText(heading(place, known[place]))
         self.experts.show_answers(answers)
+        self.likeliest.show_byte(known[place])
         self._order_focus()
         self._pill.set(
             tr("{answered} of {answers} answered", answered=answered, answers=len(answers)),

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.language import mark, told, tr
 from app.pages.model.digit_question import EXPLAIN_MS
 from app.worker.client import WorkerClient
-from core.contracts.control import Answer, Continued, GenerateParams, Piece
+from core.contracts.control import Answer, Choice, Continued, GenerateParams, Piece
 from core.contracts.errors import HearthError
 from core.logs import printable
 
@@ -26,6 +26,13 @@ class Byte(NamedTuple):
     """Empty while its character is not complete."""
     experts: list[Answer]
     ms: float
+    shown: str
+    """What appears with it: its character, after what turned out to be no character before it."""
+    sure: float | None
+    """The probability that the model gave its character so far; None: the worker does not tell."""
+    choice: Choice | None
+    best: list[Choice]
+    """Itself, and what the model found likeliest."""
 
 
 class TextGeneration(QObject):
@@ -52,7 +59,8 @@ class TextGeneration(QObject):
         self.bytes: list[Byte] = []
         self.wanted = 0
         self._began = self._newest = 0.0
-        self._units = 0
+        self._units, self._sure = 0, 1.0
+        """Where the next character begins, and how sure the model was of those of its bytes that have come."""
         self._show = QTimer(self, singleShot=True, interval=SHOW_MS)
         self._show.timeout.connect(self.grown)
         self._patience = QTimer(self, singleShot=True, interval=EXPLAIN_MS)
@@ -68,7 +76,8 @@ class TextGeneration(QObject):
         """Forget the text so far and begin another."""
         self.stop()
         self._round += 1
-        self.running, self.text, self.bytes, self.wanted, self._units = True, "", [], params.length, 0
+        self.running, self.text, self.bytes, self.wanted = True, "", [], params.length
+        self._units, self._sure = 0, 1.0
         this = self._round
         self._patience.start()
         self.grown.emit()
@@ -97,7 +106,10 @@ class TextGeneration(QObject):
         text = printable(piece.text)
         earlier, own = text[:-1], text[-1:]  # bytes before it that are no character become known as such with it
         self._units += units(earlier)
-        self.bytes.append(Byte(self._units, own, piece.experts, piece.ms))
+        sure = None if piece.choice is None else piece.choice.share * self._sure
+        self._sure = 1.0 if own or sure is None else sure
+        byte = Byte(self._units, own, piece.experts, piece.ms, text, sure, piece.choice, piece.best)
+        self.bytes.append(byte)
         self.text += text
         self._units += units(own)
         if not self._show.isActive():

@@ -1,0 +1,94 @@
+"""How sure the model was of what it wrote, in words, lines and bars."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QTextCharFormat
+from PySide6.QtWidgets import QWidget
+
+from app import theme as look
+from app.formats import percent
+from app.language import tr
+from app.pages.model.text_generation import Byte
+from app.theme import theme
+from app.widgets.basics import Bar, Label, set_tone
+from app.widgets.boxes import grid_box, vbox
+from core.contracts.control import CHOICES, Choice
+
+SURE, HALF_SURE = 0.8, 0.4
+"""From which probability on there is no line under a character, and only a dotted one."""
+
+
+def doubt(sure: float | None) -> int:
+    """0: no line; 1: a dotted one; 2: a whole one.
+
+    Args:
+        sure: the probability that the model gave a character; None: not known.
+    """
+    return 0 if sure is None or sure >= SURE else 1 if sure >= HALF_SURE else 2
+
+
+def underlined(level: int) -> QTextCharFormat:
+    """How characters of a level of doubt look: lines of their own shape, not of another colour alone."""
+    how, styles = QTextCharFormat(), QTextCharFormat.UnderlineStyle
+    how.setUnderlineStyle((styles.NoUnderline, styles.DotLine, styles.SingleUnderline)[level])
+    how.setUnderlineColor(theme().color("ember"))
+    return how
+
+
+def name_of_byte(byte: int) -> str:
+    """ "“i”", "space", or its number if it is no character by itself."""
+    names = {32: tr("space"), 10: tr("new line"), 9: tr("tab")}
+    return names.get(byte) or (f"“{chr(byte)}”" if 32 < byte < 127 else tr("byte {value}", value=byte))
+
+
+def about(byte: Byte) -> str:
+    """A sentence about how sure the model was and what else it found likely; "" if it is not told."""
+    if byte.choice is None:
+        return ""
+    others = [one for one in byte.best if one.byte != byte.choice.byte]
+    sure = tr("{share} sure", share=percent(byte.choice.share, 0))
+    if not others:
+        return f"{sure}."
+    listed = ", ".join(f"{name_of_byte(one.byte)} {percent(one.share, 0)}" for one in others)
+    return f"{sure}. {tr('Also likely: {others}.', others=listed)}"
+
+
+class Likeliest(QWidget):
+    """What the model found likeliest at a place, with the byte that it wrote among them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[tuple[Label, Bar, Label]] = []
+        grid = grid_box(look.S, 2, stretch={1: 1})
+        for place in range(CHOICES):
+            share = Label("", "cap", tabular=True, align=Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            row = (Label("", "cap"), Bar("text2"), share)
+            for column, widget in enumerate(row):
+                grid.addWidget(widget, place, column, Qt.AlignmentFlag.AlignVCenter)
+            row[0].setMinimumWidth(row[0].fontMetrics().horizontalAdvance(tr("new line")))
+            share.setMinimumWidth(share.fontMetrics().horizontalAdvance(percent(1, 0)))
+            self._rows.append(row)
+        vbox(Label(tr("Next byte, as the model weighed it"), "body", "text2"), grid, spacing=look.XS, within=self)
+        self.show_byte(None)
+
+    def show_byte(self, byte: Byte | None) -> None:
+        """Show a byte's choice; None: nothing yet."""
+        choices = [] if byte is None or byte.choice is None else _with(byte.choice, byte.best)
+        self.setAccessibleName(tr("Next byte, as the model weighed it"))
+        self.setAccessibleDescription("" if byte is None else about(byte))
+        for place, (name, bar, share) in enumerate(self._rows):
+            one = choices[place] if place < len(choices) else None
+            written = byte is not None and one is not None and one == byte.choice
+            name.setText("" if one is None else name_of_byte(one.byte))
+            share.setText("" if one is None else percent(one.share, 0))
+            bar.set_value(0.0 if one is None else one.share, "ember_fill" if written else "text2")
+            bar.setAccessibleName("" if one is None else f"{name.text()}: {share.text()}")
+            for label in (name, share):
+                set_tone(label, "text" if written else "text2")
+                label.setFont(theme().font("cap_strong" if written else "cap", tabular=True))
+
+
+def _with(choice: Choice, best: list[Choice]) -> list[Choice]:
+    """The likeliest ones, and what was written as the last of them if it is not among them."""
+    if any(one.byte == choice.byte for one in best):
+        return [choice if one.byte == choice.byte else one for one in best]
+    return [*best[: CHOICES - 1], choice]
