@@ -1713,8 +1713,12 @@
       <translation>Grenzen ändern</translation>
     </message>
     <message>
-      <source>Upload: {upload} Download: {download}</source>
-      <translation>Upload: {upload} Download: {download}</translation>
+      <source>Upload: {limit}</source>
+      <translation>Upload: {limit}</translation>
+    </message>
+    <message>
+      <source>Download: {limit}</source>
+      <translation>Download: {limit}</translation>
     </message>
     <message>
       <source>There is no connection to test while Hearth trains alone.</source>

@@ -73,8 +73,8 @@ class BandwidthCard(Card):
         """The limits in force; None: this PC is alone."""
         self.limits.setVisible(line is not None)
         if line is not None:
-            limits = {"upload": told(line.upload.why), "download": told(line.download.why)}
-            self.limits.setText(tr("Upload: {upload} Download: {download}", **limits))
+            upload = tr("Upload: {limit}", limit=told(line.upload.why))
+            self.limits.setText(f"{upload}\n{tr('Download: {limit}', limit=told(line.download.why))}")
 
     def _look_again(self, _: object = None) -> None:
         self._asked_at = float("-inf")
