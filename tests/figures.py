@@ -235,6 +235,17 @@ TABLES: dict[str, Callable[[Document], Rows]] = {
     ),
     "latency_throughput": delays,
     "ledger": questions,
+    "line": plain(
+        [
+            Row("a call's p95, automatic limit", ("calls", "automatic", "alone_p95_ms")),
+            Row("the same beside copies of checkpoints", ("calls", "automatic", "beside_p95_ms")),
+            Row("sent by those copies meanwhile", ("calls", "automatic", "copied_kb_s"), "kB/s"),
+            Row("a call's p95, no limit", ("calls", "none", "alone_p95_ms")),
+            Row("the same beside copies of checkpoints", ("calls", "none", "beside_p95_ms")),
+            Row("upload in the first minutes, `digits`", ("sent", "digits", "percent_of_line"), "% of the line"),
+            Row("upload in the first minutes, `text`", ("sent", "text", "percent_of_line"), "% of the line"),
+        ]
+    ),
     "moe": beside(
         [
             *(

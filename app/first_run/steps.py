@@ -24,6 +24,7 @@ from core.contracts.errors import ManifestError
 from core.contracts.run_link import HEAD, parse_link
 from core.contracts.settings import Settings, profile_values
 from core.contracts.words import size
+from core.policy.limits.bandwidth import UNMEASURED
 from core.store import settings_file
 
 OFFERED = ("run", "profile", "idle_only")
@@ -124,12 +125,18 @@ class Consent(Step):
         likely = estimates.of_settings(dataclasses.asdict(Settings()))
         tensors = tr(
             "Numbers that result from the computation, to peers of the same run: at most {size} an hour. None on "
-            "metered networks. You set the limit.",
+            "metered networks.",
             size=data_size(likely.sent_per_hour),
+        )
+        limit = tr(
+            "To peers outside your local network. It is measured with the first of them; until then {rate}/s. "
+            "Downloads take at most twice as much. You can change both.",
+            rate=data_size(UNMEASURED),
         )
         address = tr("Peers you work with see your internet address and your key. No name is asked for.")
         return [
             ("up", tr("Tensors, encrypted on the way"), tensors),
+            ("network", tr("At most a quarter of your upload"), limit),
             ("globe", tr("Your address and public key"), address),
         ]
 

@@ -10,6 +10,7 @@ from core.commands import common
 from core.contracts.errors import SettingsError
 from core.contracts.network_status import DhtRecord, DhtStatus, Finding, MeetParams, Met, NetworkParams, NetworkStatus
 from core.contracts.peer_names import called
+from core.contracts.status import Status
 from core.contracts.words import counted, duration
 from core.identity import Identity, peer_text
 from core.logs import printable
@@ -33,10 +34,13 @@ def peers(options: argparse.Namespace) -> None:
                 break  # some have gone meanwhile
             peers += more
         status = msgspec.structs.replace(status, peers=peers)
+        line = client.call("status", {}, Status).line
     if options.json:
         common.print_json(status)
         return
     print(f"This PC  {called(status.peer)}  {status.reachability} ({status.step})  roles {', '.join(status.roles)}")
+    for way, limit in (("Upload", line.upload), ("Download", line.download)) if line else ():
+        print(f"{way:8} {limit.why}")
     for peer in status.peers:
         traffic = f"{peer.bytes_in / 1e6:.1f} MB in, {peer.bytes_out / 1e6:.1f} MB out"
         since = duration(time.time() - peer.since)

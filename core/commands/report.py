@@ -43,6 +43,8 @@ def describe(status: Status, others: list[Status]) -> str:
     rows += [("Memory", ", ".join(map(_memory, status.processes)))]
     if status.energy is not None:
         rows += [("Energy", energy_line(status.energy))]
+    if status.line is not None:
+        rows += [("Upload", str(status.line.upload.why)), ("Download", str(status.line.download.why))]
     return "\n".join(
         [
             *(f"{name:8} {text}" for name, text in rows),

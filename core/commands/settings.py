@@ -1,6 +1,7 @@
 """`hearth settings`: what *Settings* in the app shows, to be read and changed on a terminal."""
 
 import argparse
+import contextlib
 import dataclasses
 import json
 from pathlib import Path
@@ -15,6 +16,7 @@ from core.contracts.allowed import allowed
 from core.contracts.control import SetSettingsParams
 from core.contracts.errors import NotRunning, SettingsError
 from core.contracts.settings import Settings
+from core.contracts.status import Status
 from core.store import settings_file
 from core.store.data_folder import data_folder, data_path
 
@@ -37,6 +39,7 @@ def settings(options: argparse.Namespace) -> None:
     now = _read(data_path(options.data_dir))
     if options.name is not None:
         _show(options.name, now)
+        _show_limit(options)
     elif options.json:
         common.print_json(dataclasses.asdict(now))
     else:
@@ -55,6 +58,15 @@ def _show(name: str, now: Settings) -> None:
     print(f"{field.metadata['label']}. {field.metadata['help']}".strip())
     if told := _allowed(name):
         print(f"It may be {told}; it is {_written(field.default)} unless it is changed.")
+
+
+def _show_limit(options: argparse.Namespace) -> None:
+    """The limit of bandwidth in force, and where it comes from, as a running worker tells."""
+    if options.name not in ("upload_kb_s", "download_kb_s"):
+        return
+    with contextlib.suppress(NotRunning), common.client(options) as client:
+        if (line := client.call("status", {}, Status).line) is not None:
+            print(f"Now: {(line.upload if options.name == 'upload_kb_s' else line.download).why}")
 
 
 def _change(options: argparse.Namespace) -> None:

@@ -189,8 +189,12 @@
       <translation>Etwa {watts} W für die CPU, solange sie rechnet, nach der Zahl ihrer Kerne; mit GPU mehr. Die Grenze setzt du.</translation>
     </message>
     <message>
-      <source>Numbers that result from the computation, to peers of the same run: at most {size} an hour. None on metered networks. You set the limit.</source>
-      <translation>Zahlen, die beim Rechnen entstehen, an Peers desselben Laufs: höchstens {size} in der Stunde. Nichts über getaktete Netzwerke. Die Grenze setzt du.</translation>
+      <source>Numbers that result from the computation, to peers of the same run: at most {size} an hour. None on metered networks.</source>
+      <translation>Zahlen, die beim Rechnen entstehen, an Peers desselben Laufs: höchstens {size} in der Stunde. Nichts über getaktete Netzwerke.</translation>
+    </message>
+    <message>
+      <source>To peers outside your local network. It is measured with the first of them; until then {rate}/s. Downloads take at most twice as much. You can change both.</source>
+      <translation>An Peers außerhalb deines lokalen Netzwerks. Gemessen wird mit den ersten davon; bis dahin {rate}/s. Downloads nehmen höchstens das Doppelte. Beides kannst du ändern.</translation>
     </message>
     <message>
       <source>Peers you work with see your internet address and your key. No name is asked for.</source>
@@ -318,6 +322,10 @@
     <message>
       <source>Tensors, encrypted on the way</source>
       <translation>Tensoren, unterwegs verschlüsselt</translation>
+    </message>
+    <message>
+      <source>At most a quarter of your upload</source>
+      <translation>Höchstens ein Viertel deines Uploads</translation>
     </message>
     <message>
       <source>Your address and public key</source>
@@ -1717,6 +1725,38 @@
       <translation>Die Verbindung zu diesem Peer wird aufgebaut ...</translation>
     </message>
     <message>
+      <source>Nothing has gone to other peers or come from them in this time.</source>
+      <translation>In dieser Zeit ging nichts an andere Peers und kam nichts von ihnen.</translation>
+    </message>
+    <message>
+      <source>1 hour</source>
+      <translation>1 Stunde</translation>
+    </message>
+    <message>
+      <source>{way} in {time}: {amount}</source>
+      <translation>{way} in {time}: {amount}</translation>
+    </message>
+    <message>
+      <source>Bandwidth</source>
+      <translation>Bandbreite</translation>
+    </message>
+    <message>
+      <source>Direction</source>
+      <translation>Richtung</translation>
+    </message>
+    <message>
+      <source>Change the limits</source>
+      <translation>Grenzen ändern</translation>
+    </message>
+    <message>
+      <source>Upload: {limit}</source>
+      <translation>Upload: {limit}</translation>
+    </message>
+    <message>
+      <source>Download: {limit}</source>
+      <translation>Download: {limit}</translation>
+    </message>
+    <message>
       <source>There is no connection to test while Hearth trains alone.</source>
       <translation>Solange Hearth allein trainiert, gibt es keine Verbindung zu prüfen.</translation>
     </message>
@@ -2756,6 +2796,10 @@
         <numerusform>{label} und %Ln weitere</numerusform>
         <numerusform>{label} und %Ln weitere</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>Now: {limit}</source>
+      <translation>Jetzt: {limit}</translation>
     </message>
     <message>
       <source>Back to Why</source>
@@ -3941,7 +3985,7 @@
     </message>
     <message>
       <source>To all peers together. Automatic is a quarter of your line's upload, as measured with peers, and spares your local network. For no limit at all, enter 10,000,000.</source>
-      <translation>An alle Peers zusammen. Automatisch ist ein Viertel Ihres Uploads, gemessen mit Peers; Ihr lokales Netz ist ausgenommen. Für gar keine Grenze geben Sie 10.000.000 ein.</translation>
+      <translation>An alle Peers zusammen. Automatisch ist ein Viertel deines Uploads, gemessen mit Peers; dein lokales Netzwerk ist ausgenommen. Für gar keine Grenze gib 10.000.000 ein.</translation>
     </message>
     <message>
       <source>Download at most</source>
@@ -5235,7 +5279,7 @@
     </message>
     <message>
       <source>file.loss_line</source>
-      <translation>Wie schnell Ihre Leitung sendet, wird neu gemessen.</translation>
+      <translation>Wie schnell deine Leitung sendet, wird neu gemessen.</translation>
     </message>
     <message>
       <source>file.loss_ports</source>
@@ -5798,11 +5842,11 @@
     </message>
     <message>
       <source>line.chosen</source>
-      <translation>Höchstens {rate:traffic}/s, wie von Ihnen gewählt.</translation>
+      <translation>Höchstens {rate:traffic}/s, wie von dir gewählt.</translation>
     </message>
     <message>
       <source>line.measured</source>
-      <translation>Höchstens {rate:traffic}/s an Peers außerhalb Ihres lokalen Netzes: ein Viertel der gemessenen {measured:traffic}/s.</translation>
+      <translation>Höchstens {rate:traffic}/s an Peers außerhalb deines lokalen Netzwerks: ein Viertel der gemessenen {measured:traffic}/s.</translation>
     </message>
     <message>
       <source>line.quota</source>
@@ -5810,11 +5854,11 @@
     </message>
     <message>
       <source>line.twice</source>
-      <translation>Höchstens {rate:traffic}/s von Peers außerhalb Ihres lokalen Netzes: das Doppelte der automatischen Upload-Grenze.</translation>
+      <translation>Höchstens {rate:traffic}/s von Peers außerhalb deines lokalen Netzwerks: das Doppelte der automatischen Upload-Grenze.</translation>
     </message>
     <message>
       <source>line.unmeasured</source>
-      <translation>Höchstens {rate:traffic}/s an Peers außerhalb Ihres lokalen Netzes, bis Ihr Upload gemessen ist.</translation>
+      <translation>Höchstens {rate:traffic}/s an Peers außerhalb deines lokalen Netzwerks, bis dein Upload gemessen ist.</translation>
     </message>
     <message>
       <source>links.not_changed</source>
@@ -7152,7 +7196,7 @@
     </message>
     <message>
       <source>traffic.blob</source>
-      <translation>Kopien von Checkpoints</translation>
+      <translation>Kopien und Daten</translation>
     </message>
     <message>
       <source>traffic.credit</source>
@@ -7168,7 +7212,7 @@
     </message>
     <message>
       <source>traffic.file</source>
-      <translation>Kopien von Checkpoints</translation>
+      <translation>Kopien und Daten</translation>
     </message>
     <message>
       <source>traffic.host</source>
@@ -7176,7 +7220,7 @@
     </message>
     <message>
       <source>traffic.line</source>
-      <translation>Messung Ihres Uploads</translation>
+      <translation>Messung deines Uploads</translation>
     </message>
     <message>
       <source>traffic.other</source>

@@ -3297,7 +3297,7 @@
     </message>
     <message>
       <source>traffic.blob</source>
-      <translation>Copies of checkpoints</translation>
+      <translation>Copies and data</translation>
     </message>
     <message>
       <source>traffic.credit</source>
@@ -3313,7 +3313,7 @@
     </message>
     <message>
       <source>traffic.file</source>
-      <translation>Copies of checkpoints</translation>
+      <translation>Copies and data</translation>
     </message>
     <message>
       <source>traffic.host</source>

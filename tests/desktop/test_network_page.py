@@ -15,10 +15,12 @@ from app.pages.network.network_page import NetworkPage
 from app.theme import theme
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
+from core.contracts.ledger import Series
+from core.contracts.line import LimitStatus, LineStatus
 from core.contracts.network_status import PEERS_PAGE, Finding, Met, NetworkStatus, PeerStatus
 from core.contracts.notices import notice, plain
 from core.contracts.peer_names import called
-from tests.desktop.conftest import ToyWorker
+from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import misfits
 
 
@@ -214,3 +216,55 @@ def test_nothing_is_asked_while_nobody_looks(qtbot: QtBot, toy: ToyWorker, page:
     qtbot.waitUntil(lambda: page.peers.model.rowCount() == 2500)
     page.hide()
     assert not page._timer.isActive()
+
+
+MINUTES = 60
+LINE = LineStatus(
+    LimitStatus(250_000.0, True, notice("line.measured", rate=250_000, measured=1e6)),
+    LimitStatus(500_000.0, True, notice("line.twice", rate=500_000)),
+)
+
+
+def traffic(params: dict[str, Any]) -> Series:
+    """An hour in which calls and copies went out, and credit for once."""
+    quiet = [0.0] * (MINUTES - 1)
+    sent = params["metric"] == "bytes_out"
+    values = {
+        "network.expert": [*quiet, 9e6],
+        "network.file": [3e6, *quiet],
+        "network.credit": [*quiet, 1e3],
+        "cpu": [5e9, *quiet],
+    }
+    times = [1_760_000_000 + 60 * minute for minute in range(MINUTES + 1)]
+    return Series("minute", times, values if sent else {"network.dht": [2e3, *quiet]})
+
+
+def test_bandwidth_is_drawn_by_kind_and_read_by_keyboard(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
+    toy.answers["series"] = traffic
+    page.update_status(make_status(line=LINE))
+    card = page.bandwidth
+    card._look_again()
+    qtbot.waitUntil(lambda: card.words.text() == "Sent in 1 hour: 12.0 MB")
+    assert [part.name for part in card.plot.bars.parts] == ["Expert calls", "Copies and data", "All else"]
+    card.plot.setFocus()
+    QTest.keyClick(card.plot, Qt.Key.Key_End)
+    assert card.words.text().endswith("to now: 9.0 MB (Expert calls 9.0 MB, All else 1.0 kB)")
+    heads, rows = card.plot.table()
+    assert list(heads) == ["When", "Sent, 1 hour", "Expert calls", "Copies and data", "All else"]
+    assert len(rows) == MINUTES and rows[0][1:] == ["3.0 MB", "0 B", "3.0 MB", "0 B"]
+    QTest.keyClick(card.plot, Qt.Key.Key_Home)
+    card.way.set_value("received")
+    card.way.chosen.emit("received")
+    qtbot.waitUntil(lambda: card.words.text().endswith(": 2.0 kB"))
+    assert [part.name for part in card.plot.bars.parts] == ["Directory of experts"]
+    assert card.limits.text() == (
+        "Upload: At most 250 kB/s to peers outside your local network: a quarter of the 1 MB/s measured.\n"
+        "Download: At most 500 kB/s from peers outside your local network: twice the automatic upload limit."
+    )
+
+
+def test_who_is_alone_has_no_bandwidth(qtbot: QtBot, page: NetworkPage) -> None:
+    page.update_status(make_status(line=LINE))
+    assert page.bandwidth.isVisible()
+    page.update_status(make_status())
+    assert not page.bandwidth.isVisible()

@@ -30,7 +30,8 @@ from app.theme import theme
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts import manifest
-from core.contracts.notices import plain
+from core.contracts.line import LimitStatus, LineStatus
+from core.contracts.notices import notice, plain
 from core.contracts.settings import Settings, cores
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_runs import DIGITS
@@ -370,6 +371,15 @@ def test_a_group_is_reset_as_a_whole_and_alone(qtbot: QtBot, page: SettingsPage,
     qtbot.waitUntil(lambda: (toy.settings["upload_kb_s"], toy.settings["quota_mb"]) == (0, 0))
     qtbot.waitUntil(lambda: not group.reset.isVisible())
     assert toy.settings["theme"] == "dark"
+
+
+def test_the_limit_in_force_is_told_beside_the_setting(page: SettingsPage) -> None:
+    up = LimitStatus(250_000.0, True, notice("line.measured", rate=250_000, measured=1e6))
+    page.update_status(make_status(line=LineStatus(up, LimitStatus(5e5, True, notice("line.twice", rate=5e5)))))
+    words = [label.text() for label in page.rows["upload_kb_s"].findChildren(QLabel)]
+    assert "Now: At most 250 kB/s to peers outside your local network: a quarter of the 1 MB/s measured." in words
+    page.update_status(make_status())  # alone
+    assert "" in [label.text() for label in page.rows["upload_kb_s"].findChildren(QLabel)]
 
 
 def test_what_a_search_hides_is_not_reset(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from core.identity import Identity
-from tests.swarm.namespaces import ROOT, Host, Internet, impossible
+from tests.swarm.home_line import counted
+from tests.swarm.namespaces import ROOT, Internet, impossible
 
 SECONDS = 6.0
 BEGUN = 500_000
@@ -19,13 +20,6 @@ BEGUN = 500_000
 def possible() -> None:
     if reason := impossible():
         pytest.fail(reason)
-
-
-def counted(host: Host) -> tuple[int, int]:
-    """Bytes received and sent by its cable."""
-    line = next(line for line in host.inside("cat", "/proc/net/dev").splitlines() if "eth0" in line)
-    fields = line.partition(":")[2].split()
-    return int(fields[0]), int(fields[8])
 
 
 def load(upload: int, download: int) -> dict[str, Any]:

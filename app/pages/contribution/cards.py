@@ -3,21 +3,22 @@
 import itertools
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from app import theme as look
 from app.formats import NONE, number, percent, tip
-from app.icons import Icon, placed, rounded, smooth
+from app.icons import Icon
 from app.language import mark, tr
 from app.pages.contribution.history import GROUPS, KINDS, Kind, together
 from app.pages.contribution.week_map import WeekMap
 from app.theme import theme
-from app.widgets.bar_plot import BarPlot, Bars, Part, color_of
+from app.widgets.bar_plot import BarPlot, Bars
 from app.widgets.basics import Bar, Card, ElidedLabel, Label, Panel
 from app.widgets.boxes import STRETCH, add, discard, grid_box, hbox, vbox
 from app.widgets.buttons import Segmented
 from app.widgets.inputs import Choice
+from app.widgets.legend import Legend
 from core.contracts.credit import Credit
 from core.contracts.words import operations
 
@@ -109,12 +110,11 @@ class HistoryCard(Card):
         self.group = Segmented({key: tr(word) for key, word in GROUPS.items()}, tr("Breakdown"))
         add(self.head, self.kind, self.group)
         self.words = Label(tr(ASKING), "body", "text2", wrap=True)
-        self._legend = hbox(spacing=look.M)
+        self._legend = Legend()
         self.plot = BarPlot(tr("History"), tr(ASKING))
         self.plot.setMinimumHeight(theme().px(112))
         add(self.body, hbox((self.words, 1), self._legend), (self.plot, 1))
         self._summary = tr(ASKING)
-        self._shown: list[QWidget] = []
         self.plot.picked.connect(lambda words: self.words.setText(words or self._summary))
 
     def chosen_kind(self) -> Kind:
@@ -132,30 +132,7 @@ class HistoryCard(Card):
         self._summary = summary
         self.plot.set_empty(empty)
         self.plot.set_bars(tr(kind.title), shown, kind.write, kind.scale)
-        self._show_legend(shown)
-
-    def _show_legend(self, shown: Bars) -> None:
-        discard(self._shown)
-        self._shown = [_Entry(part) for part in shown.parts] if len(shown.parts) > 1 else []
-        for entry in self._shown:
-            self._legend.addWidget(entry)
-            entry.show()
-
-
-class _Entry(QWidget):
-    def __init__(self, part: Part) -> None:
-        super().__init__()
-        self._tone = part.tone
-        self._side = theme().px(12)
-        row = hbox(margins=None, within=self)
-        mirrored = self.layoutDirection() is Qt.LayoutDirection.RightToLeft
-        row.setContentsMargins(0 if mirrored else self._side + 6, 0, self._side + 6 if mirrored else 0, 0)
-        row.addWidget(Label(part.name, "cap", "text2"))
-
-    def paintEvent(self, event: object) -> None:
-        painter = smooth(self)
-        swatch = QRectF(0, (self.height() - self._side) / 2, self._side, self._side)
-        rounded(painter, placed(self, swatch), 3, color_of(self._tone))
+        self._legend.show_parts(shown.parts)
 
 
 class WeekCard(Card):

@@ -1,10 +1,11 @@
-"""The network: how this PC is reached, what a test of that finds, the trunk that is agreed on, and who is connected."""
+"""The network: how this PC is reached, what a test of that finds, the trunk that is agreed on, bandwidth, and peers."""
 
 from PySide6.QtCore import Qt
 
 from app.actions import Actions
 from app.language import tr
 from app.pages.network.alone_card import AloneCard
+from app.pages.network.bandwidth_card import BandwidthCard
 from app.pages.network.connection_card import ConnectionTestCard
 from app.pages.network.peers_card import PeersCard
 from app.pages.network.reach_card import ReachCard
@@ -16,6 +17,7 @@ from app.window.page import LookingPage
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 from core.contracts.network_status import NetworkStatus, PeerStatus
+from core.contracts.status import Status
 
 EVERY_MS = 2000
 """Between two looks at the peers, while the page is seen."""
@@ -38,22 +40,28 @@ class NetworkPage(LookingPage):
         )
         self.head.addWidget(self.trust, 0, Qt.AlignmentFlag.AlignTop)
         self.reach, self.test, self.peers = ReachCard(), ConnectionTestCard(client), PeersCard()
-        self.trunk = TrunkCard()
+        self.trunk, self.bandwidth = TrunkCard(), BandwidthCard(client, actions)
         self.alone = AloneCard(client, actions)
-        add(self.body, self.alone, Pair(self.reach, self.test), self.trunk, (self.peers, 100), STRETCH)
+        add(self.body, self.alone, Pair(self.reach, self.test), self.trunk, self.bandwidth, (self.peers, 100), STRETCH)
         self._got: list[PeerStatus] = []
         self._asking = self._alone = False
 
     def set_stale(self, stale: bool) -> None:
         self.peers.set_stale(stale)
         self.trunk.set_stale(stale)
+        self.bandwidth.set_stale(stale)
         self.test.set_able(not stale, self._alone)
+
+    def update_status(self, status: Status) -> None:
+        self.bandwidth.show_limits(status.line)
+        self.bandwidth.setVisible(status.line is not None)
 
     def look(self) -> None:
         if not self._asking and self._client.is_connected:
             self._asking, self._got = True, []
             self._client.network(0, self._take, self.failed)
             self._client.trunk(self.trunk.show_trunk, super().failed)
+            self.bandwidth.look(super().failed)
 
     def _take(self, network: NetworkStatus) -> None:
         if not self._got:

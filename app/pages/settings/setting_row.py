@@ -83,6 +83,7 @@ class Row(QWidget):
         self.reset.setSizePolicy(keep)
         self._dot = _Dot()
         self._error: Label | None = None
+        self._now: Label | None = None
         """Only made when there is one: there are many rows."""
         self.restart: Button | None = None
         self.divider = Divider()
@@ -129,6 +130,15 @@ class Row(QWidget):
         if self._error is not None:
             self._error.setText(error)
             self._error.setVisible(bool(error))
+
+    def show_now(self, words: str) -> None:
+        """Tell what is in force, where the value alone does not; "": it does."""
+        if words and self._now is None:
+            self._now = Label("", "cap", "text", wrap=True)
+            self._texts.addWidget(self._now)
+        if self._now is not None and words != self._now.text():
+            self._now.setText(words)
+            self._now.setVisible(bool(words))
 
     def leave_unmarked(self) -> None:
         """A value that is not the standard one is neither marked nor can be reset."""

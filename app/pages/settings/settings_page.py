@@ -265,6 +265,9 @@ class SettingsPage(Page):
         if joined != self._joined:
             self._joined = joined
             self.rows["run"].set_pending(self._is_pending("run"))
+        line = status.line
+        for name, limit in (("upload_kb_s", line and line.upload), ("download_kb_s", line and line.download)):
+            self.rows[name].show_now(tr("Now: {limit}", limit=told(limit.why)) if limit else "")
 
     def set_connected(self, connected: bool, sentence: str) -> None:
         self.notice.set_text("" if connected else f"{sentence} {tr(NO_WORKER)}".strip())
