@@ -47,6 +47,10 @@ package: build/venv/.system-package build/venv/.packages-package
 	@$(PACKAGE).bundle.build build/bundle
 	@$(PACKAGE).linux.package build/bundle dist
 
+# Installs the .deb in a clean Debian 12 of its own (debootstrap, as root), uses and removes it; compares bundle and sources.
+test-package: $(VENV)/.system-test $(VENV)/.packages-test
+	@exec $(PYTEST) -s tests/package $(ARGS)
+
 screenshots: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(BIN)/python -m tests.virtual_screen $(BIN)/python -m tests.screenshots
 

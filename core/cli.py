@@ -15,8 +15,12 @@ from core.contracts.errors import HearthError
 from core.contracts.notices import last_words
 from core.logs import printable
 
-PROCESSES = {"compute": "core.compute.process", "write-model": "core.compute.export"}
-"""Not for people: the worker starts the first, `hearth run export` the other."""
+PROCESSES = {
+    "compute": "core.compute.process",
+    "write-model": "core.compute.export",
+    "prove": "core.compute.proof",
+}
+"""Not for people: the worker starts the first, `hearth run export` the second, tests of packages the third."""
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -29,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
         return int(importlib.import_module(PROCESSES[arguments[0]]).main())
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
-    options = command_line().parse_args(arguments)
+    options = command_parser().parse_args(arguments)
     try:
         module, _, function = options.command.partition(".")
         return int(getattr(importlib.import_module(f"core.commands.{module}"), function)(options) or 0)
@@ -43,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
     """All commands, for `main` and for what packages make of them: the man page and completions."""
     parser = _Parser(
         prog="hearth",

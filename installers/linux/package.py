@@ -15,7 +15,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPainter
 
 from app.tray.tray_icons import paint_app_icon
-from core.cli import command_line
+from core.cli import command_parser
 from core.contracts.build import MANAGED_FILE
 from installers.bundle.build import ROOT, made_at
 
@@ -53,7 +53,7 @@ Description: shares this PC's idle time with the training of a large neural netw
  Nothing runs and nothing is sent before you have agreed in its window.
 """
 UNPACKED = """\
-Hearth {version}: bin/hearth starts it, from any folder. Nothing has to be installed but these packages of Debian or Ubuntu,
+Hearth {version}: bin/hearth starts it, from any folder. It needs these packages of Debian or Ubuntu,
 most of which every desktop has:
 
     {depends}
@@ -103,7 +103,7 @@ def fill(usr: Path, bundle: Path) -> None:
     for name, place in PLACES.items():
         text = (FILES / name).read_text().replace("@VERSION@", version("hearth")).replace("@DATE@", day)
         _write(usr / place if place.endswith(".xml") else usr / place / name, text)
-    parser = command_line()
+    parser = command_parser()
     for shell, place in {"bash": "bash-completion/completions/hearth", "zsh": "zsh/vendor-completions/_hearth"}.items():
         _write(usr / "share" / place, shtab.complete(parser, shell))
     os.environ["COLUMNS"] = "80"
