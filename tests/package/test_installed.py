@@ -168,12 +168,21 @@ def test_installed_used_and_removed_without_a_trace(app: Installed, tmp_path: Pa
     print(f"paused {1000 * (time.monotonic() - pressed):.0f} ms after the click began")
     app.shoot("7-paused")
 
+    # Start at login, switched on in Settings
+    app.keys("ctrl+comma")
+    app.keys("ctrl+f")
+    app.xdotool("type", "login")
+    plan.settings.search.setText("login")
+    plan.open("settings")
+    app.shoot("8-start-at-login")
+    entries = root.home / ".config/autostart"
+    app.drag(plan.at(plan.settings.login.control.switch, 0.5, 0.5))
+    wait_until(lambda: list(entries.glob("*.desktop")), "the entry for the login")
+
     # Quit, and a new login
     app.keys("ctrl+q")
     assert app.wait_for_end() == 0
     wait_until(app.nothing_left, "the end of all processes")
-    if not list((root.home / ".config/autostart").glob("*.desktop")):
-        pytest.fail("the first run did not offer the start at login")
     ready = app.log().count("app ready")
     app.process = log_in(root)
     wait_until(lambda: app.log().count("app ready") > ready, "the app after the login")
