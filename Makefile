@@ -7,7 +7,7 @@ SETUP := installers/linux/setup.sh
 # Hundreds of processes are started in the tests; each would compile the program for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-long check bench figures screenshots clean
+.PHONY: run test test-long check bench figures screenshots package test-package clean
 
 run: $(VENV)/.system-run $(VENV)/.packages-run
 	@exec $(BIN)/hearth
@@ -41,6 +41,16 @@ figures: $(VENV)/.system-test $(VENV)/.packages-test
 	@for name in network moe; do \
 	$(BIN)/python -m tests.bench $$name --keep $(if $(AGAINST),--against $(AGAINST)) $(ARGS) >/dev/null || exit; done
 
+# Writes dist/hearth_VERSION_amd64.deb and a .tar.zst with the same content. Some minutes, and 1 GB the first time.
+PACKAGE := build/venv/bin/python -m installers
+package: build/venv/.system-package build/venv/.packages-package
+	@$(PACKAGE).bundle.build build/bundle
+	@$(PACKAGE).linux.package build/bundle dist
+
+# Installs the .deb in a clean Debian 12 of its own (debootstrap, as root), uses and removes it; compares bundle and sources.
+test-package: $(VENV)/.system-test $(VENV)/.packages-test
+	@exec $(PYTEST) -s tests/package $(ARGS)
+
 screenshots: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(BIN)/python -m tests.virtual_screen $(BIN)/python -m tests.screenshots
 
@@ -50,6 +60,12 @@ clean:
 # Stamps: a step that failed, or that could not be finished for want of rights, leaves none.
 $(VENV)/.system-%: $(SETUP)
 	@$(SETUP) system $*
+
+build/venv/.system-package: $(SETUP)
+	@$(SETUP) system package
+
+build/venv/.packages-package: pyproject.toml constraints.txt installers/requirements.txt $(SETUP) | build/venv/.system-package
+	@$(SETUP) packages package
 
 $(VENV)/.packages-%: pyproject.toml constraints.txt $(SETUP) | $(VENV)/.system-%
 	@$(SETUP) packages $*

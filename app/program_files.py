@@ -68,9 +68,9 @@ def _files(root: Path) -> Iterator[Path]:
 
 
 def libraries(of: str = "hearth") -> list[Library]:
-    """The installed libraries that a package needs, and those that these need, by name."""
+    """The installed libraries that a package needs, and those that these need, by name; of a bundle, all in it."""
     found: dict[str, Library] = {}
-    waiting = [of]
+    waiting = [one.name for one in metadata.distributions()] if this_build().frozen else [of]
     while waiting:
         try:
             distribution = metadata.distribution(waiting.pop())
@@ -79,7 +79,7 @@ def libraries(of: str = "hearth") -> list[Library]:
         name = distribution.metadata["Name"]
         if name in found:
             continue
-        found[name] = Library(name, distribution.version, _licence(distribution.metadata))
+        found[name] = Library(name, distribution.version, licence_of(distribution.metadata))
         for requirement in distribution.requires or []:
             needed = NAME.match(requirement)
             if needed and not OF_AN_EXTRA.search(requirement):
@@ -87,7 +87,7 @@ def libraries(of: str = "hearth") -> list[Library]:
     return sorted((one for one in found.values() if one.name != of), key=lambda one: one.name.casefold())
 
 
-def _licence(told: metadata.PackageMetadata) -> str:
+def licence_of(told: metadata.PackageMetadata) -> str:
     """What a library says of its licence, in a few words: the expression, the classifiers, or the field for it."""
     if "License-Expression" in told:
         return str(told["License-Expression"])

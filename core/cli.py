@@ -15,8 +15,12 @@ from core.contracts.errors import HearthError
 from core.contracts.notices import last_words
 from core.logs import printable
 
-PROCESSES = {"compute": "core.compute.process", "write-model": "core.compute.export"}
-"""Not for people: the worker starts the first, `hearth run export` the other."""
+PROCESSES = {
+    "compute": "core.compute.process",
+    "write-model": "core.compute.export",
+    "prove": "core.compute.proof",
+}
+"""Not for people: the worker starts the first, `hearth run export` the second, tests of packages the third."""
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -29,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
         return int(importlib.import_module(PROCESSES[arguments[0]]).main())
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
-    options = _parser().parse_args(arguments)
+    options = command_parser().parse_args(arguments)
     try:
         module, _, function = options.command.partition(".")
         return int(getattr(importlib.import_module(f"core.commands.{module}"), function)(options) or 0)
@@ -43,7 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
+    """All commands, for `main` and for what packages make of them: the man page and completions."""
     parser = _Parser(
         prog="hearth",
         description="Shares this PC's idle time with the training of a large neural network. Without a command: the "
@@ -79,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     screensaver.set_defaults(command="running.screensaver")
     opening = add("open", "running.app", "Start the app and show the run of a link: it asks whether to join it.")
     opening.add_argument("link", metavar="LINK", help="as `hearth run link` prints it")
+    add("version", "version.show", "Show version, commit and hash of this Hearth.", "the same as one JSON document")
     log = add("log", "report.log", "Show the worker's log.")
     log.add_argument("-n", dest="lines", type=int, default=50, help="how many lines (50)")
     log.add_argument("-f", "--follow", action="store_true", help="show new lines as they are written; Ctrl+C ends it")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from app.language import LANGUAGES, read
 from app.pages.settings.synonyms import SYNONYMS
-from core.cli import _parser
+from core.cli import command_parser
 from tests.workers import ROOT
 
 README, HELP = ROOT / "README.md", ROOT / "resources" / "help"
@@ -44,7 +44,7 @@ def window() -> Iterator[Text]:
 
 def command_line() -> Iterator[Text]:
     """Every help text and what the commands print themselves."""
-    for parser in _parsers(_parser()):
+    for parser in _parsers(command_parser()):
         yield from (Text(parser.prog, "en", text) for text in (parser.description, parser.epilog) if text)
         yield from (Text(parser.prog, "en", action.help) for action in parser._actions if action.help)
     for pattern in SPEAKING:

@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # Sets Hearth up in this folder on Debian or Ubuntu. Called by the Makefile, which skips what its stamps say is done:
-#   setup.sh system   run|test   system libraries and programs, by apt
-#   setup.sh packages run|test   the virtual environment and its Python packages, by pip
+#   setup.sh system   run|test|package   system libraries and programs, by apt
+#   setup.sh packages run|test|package   the virtual environment and its Python packages, by pip
+#   setup.sh libraries                   the libraries that a package of Hearth needs of the system, and who has them
+# For packages the environment is one of its own, build/venv, which has nothing that is not shipped but what builds them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-readonly VENV=.venv
+VENV=.venv
+if [ "${2:-}" = package ]; then VENV=build/venv; fi
+readonly VENV
 
 say() { printf 'hearth: %s\n' "$*" >&2; }
 
@@ -52,7 +56,7 @@ libxkbcommon.so.0 libxkbcommon0
 LIST
 }
 
-# Debian packages that are missing for `run` or `test`, one a line.
+# Debian packages that are missing for `run`, `test` or `package`, one a line.
 missing() {
     local known library package program
     known=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p)
@@ -78,6 +82,19 @@ mosquitto mosquitto
 redis-server redis-server
 pg_ctlcluster postgresql
 LIST
+    elif [ "$1" = package ]; then
+        while read -r program package; do
+            command -v "$program" >/dev/null || echo "$package"
+        done <<'LIST'
+git git
+objdump binutils
+dpkg-deb dpkg
+zstd zstd
+LIST
+        "$PYTHON" -c 'import sys, sysconfig as s, pathlib as p
+lib = p.Path(s.get_config_var("LIBDIR"), s.get_config_var("INSTSONAME"))
+sys.exit(not (lib.is_file() or p.Path("/usr/lib", s.get_config_var("MULTIARCH") or "", lib.name).is_file()))' ||
+            "$PYTHON" -c 'import sys; print("libpython%d.%d" % sys.version_info[:2])'
     fi
 }
 
@@ -121,16 +138,22 @@ install_system() {
 install_packages() {
     local wanted=.
     if [ "$1" = test ]; then wanted=".[dev]"; fi
+    if [ "$1" = package ]; then wanted=".[postgresql,redis] -r installers/requirements.txt"; fi
     if ! "$VENV/bin/python" -m pip --version >/dev/null 2>&1; then
         say "creating the virtual environment $VENV with $("$PYTHON" --version)"
         "$PYTHON" -m venv "$VENV"
     fi
     say "installing the Python packages (about 1 GB, some minutes the first time)"
-    "$VENV/bin/python" -m pip install -c constraints.txt -e "$wanted"
+    # shellcheck disable=SC2086 # for packages these are several words
+    "$VENV/bin/python" -m pip install -c constraints.txt -e $wanted
     "$VENV/bin/python" -m compileall -q app core # half a second less until the first window
     touch "$VENV/.packages-run" "$VENV/.packages-$1"
 }
 
+if [ "$1" = libraries ]; then
+    libraries
+    exit
+fi
 PYTHON=$(find_python)
 case "$1" in
     system) install_system "$2" ;;

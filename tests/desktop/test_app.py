@@ -223,9 +223,10 @@ class Plan:
         client, actions = WorkerClient(folder, "0.1.0"), Actions()
         self.home, self.model = HomePage(actions, client), ModelPage(client)
         self.contribution = ContributionPage(client)
-        network, settings = NetworkPage(client, actions), SettingsPage(client, actions)
+        network, self.settings = NetworkPage(client, actions), SettingsPage(client, actions)
         self.window = MainWindow(
-            [self.home, self.model, self.contribution, network, ExpertsPage(client), settings, LogPage(folder)], actions
+            [self.home, self.model, self.contribution, network, ExpertsPage(client), self.settings, LogPage(folder)],
+            actions,
         )
         self.window.resize(*DEFAULT)
         self.window.set_connected(True, "")

@@ -23,6 +23,7 @@ from app.window.main_window import MainWindow
 from app.worker.client import WorkerClient
 from core.community.ledger import Ledger
 from core.community.reading import read_only
+from core.contracts import build
 from core.contracts.control import ErrorInfo
 from core.contracts.ledger import Amounts
 from core.contracts.notices import plain
@@ -121,7 +122,8 @@ def test_files_that_cannot_be_read_and_a_worker_that_is_gone_end_in_a_sentence(
 ) -> None:
     window, page = opened
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    monkeypatch.setattr(sys, "executable", str(folder / "gone"))
+    monkeypatch.setattr(build, "FOLDER", folder / "gone")
+    build.this_build.cache_clear()
     toy.answers["totals"] = lambda params: ErrorInfo("data_folder", plain("The ledger cannot be read."))
     window.open_page("trust")
     qtbot.waitUntil(lambda: page.notice.isVisible())
