@@ -7204,6 +7204,78 @@
       <translation>Es ließ sich {times:count}-mal hintereinander nicht klären, welcher PC der Server der Parameter ist ({error}). Das Training geht weiter, so gut es geht; bitte melde es.</translation>
     </message>
     <message>
+      <source>update.by_hand</source>
+      <translation>Dieses Hearth wurde nicht über sein Startprogramm gestartet und kann sich nicht selbst aktualisieren. Starten Sie das Programm „hearth“ seines Ordners, oder installieren Sie die neue Version von Hand.</translation>
+    </message>
+    <message>
+      <source>update.damaged</source>
+      <translation>Die Liste der Versionen ist beschädigt: {why}. Es wurde nichts installiert.</translation>
+    </message>
+    <message>
+      <source>update.disk_full</source>
+      <translation>Das Laufwerk ist voll. Es wurde nichts installiert; was schon geladen ist, bleibt für den nächsten Versuch.</translation>
+    </message>
+    <message>
+      <source>update.does_not_run</source>
+      <translation>Die neue Version läuft auf diesem PC nicht: {why}. Es wurde nichts geändert.</translation>
+    </message>
+    <message>
+      <source>update.expired</source>
+      <translation>Die Liste der Versionen ist abgelaufen: Niemand hat sie erneuert. Es wurde nichts installiert. Versuchen Sie es später.</translation>
+    </message>
+    <message>
+      <source>update.managed</source>
+      <translation>Ihr System hat dieses Hearth installiert und aktualisiert es auch: Verwenden Sie die Paketverwaltung.</translation>
+    </message>
+    <message>
+      <source>update.no_feed</source>
+      <translation>Zu dieser Installation gehört keine Quelle für neue Versionen; sie kann nicht nach Aktualisierungen suchen.</translation>
+    </message>
+    <message>
+      <source>update.no_platform</source>
+      <translation>Für dieses System ({platform}) gibt es keine neue Version.</translation>
+    </message>
+    <message>
+      <source>update.no_room</source>
+      <translation>Die Aktualisierung braucht entpackt {needed:size}, frei sind aber nur {free:size}. Es wurde nichts installiert.</translation>
+    </message>
+    <message>
+      <source>update.not_fetched</source>
+      <translation>Kein Server lieferte {file}: {why}. Was schon geladen ist, bleibt für den nächsten Versuch.</translation>
+    </message>
+    <message>
+      <source>update.not_written</source>
+      <translation>Die Aktualisierung kann nicht nach {folder} geschrieben werden: {why}.</translation>
+    </message>
+    <message>
+      <source>update.older</source>
+      <translation>Angeboten wird {offered}; das ist nicht neuer als {installed}. Hearth kehrt nie zu einer älteren Version zurück.</translation>
+    </message>
+    <message>
+      <source>update.replayed</source>
+      <translation>Die Liste der Versionen ist älter als die, die dieser PC schon kennt. Vielleicht spielt jemand eine alte ein. Es wurde nichts installiert.</translation>
+    </message>
+    <message>
+      <source>update.sources</source>
+      <translation>Dieses Hearth läuft aus seinen Quellen. Aktualisieren Sie diese, zum Beispiel mit „git pull“.</translation>
+    </message>
+    <message>
+      <source>update.taken_back</source>
+      <translation>Hearth {version} startete nicht innerhalb einer Minute. Die vorige Version läuft wieder, mit Ihren Daten, wie sie waren.</translation>
+    </message>
+    <message>
+      <source>update.under_way</source>
+      <translation>Eine Aktualisierung läuft bereits.</translation>
+    </message>
+    <message>
+      <source>update.unreachable</source>
+      <translation>Die Liste der Versionen ist nicht erreichbar: {why}.</translation>
+    </message>
+    <message>
+      <source>update.unsigned</source>
+      <translation>Die Liste der Versionen ist nicht von denen unterschrieben, denen dieses Hearth vertraut. Es wurde nichts installiert.</translation>
+    </message>
+    <message>
       <source>upkeep.fails</source>
       <translation>{times:count}-mal hintereinander ließ sich das Verzeichnis aller Peers (DHT) hier nicht pflegen ({error}). Was bekannt ist, wird weiter genutzt; bitte melde es.</translation>
     </message>
