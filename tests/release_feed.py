@@ -146,11 +146,11 @@ def release_feed(folder: Path) -> Iterator[Feed]:
         feed.server.close()
 
 
-def start(root: Path, *words: str, seconds: float = 200.0, **more: str) -> subprocess.CompletedProcess[str]:
+def start(root: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     """Run a command of an installation through its launcher."""
     environment = {**os.environ, **more}
     command = [str(root / "hearth"), *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False, env=environment)
+    return subprocess.run(command, capture_output=True, text=True, timeout=200, check=False, env=environment)
 
 
 def copy(root: Path, to: Path) -> Path:

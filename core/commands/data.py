@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import shutil
 import sys
 from pathlib import Path
 
@@ -28,7 +27,6 @@ LABELS = {
     "own": "data of your own runs",
     "ledger": "ledger and history",
     "logs": "log",
-    "backups": "backups made before an update",
     "other": "key, settings and the rest",
 }
 WARNING = "It contains this PC's secret key: whoever has the file can impersonate this PC. Keep it to yourself."
@@ -61,7 +59,7 @@ def _move(options: argparse.Namespace) -> None:
     start, source = first_path(options.data_dir), data_folder(options.data_dir)
     target = options.folder.absolute()
     check(source, target)
-    with standstill(start, source, show=options.progress):
+    with standstill(start, source, beside_app=options.progress):
         move(start, source, target, Progress(options.progress))
     print(f"The data are in {target} now. {start} leads there, so that nothing else changes.")
 
@@ -77,7 +75,7 @@ def _backup(options: argparse.Namespace) -> None:
 
 def _restore(options: argparse.Namespace) -> None:
     start, folder = first_path(options.data_dir), data_folder(options.data_dir)
-    with standstill(start, folder, show=options.progress):
+    with standstill(start, folder, beside_app=options.progress):
         restore(folder, options.file.absolute(), options.force, Progress(options.progress))
     print(f"Restored into {folder}.")
 
@@ -87,17 +85,17 @@ def _purge(options: argparse.Namespace) -> None:
     start, folder = first_path(options.data_dir), data_path(options.data_dir)
     if not options.yes:
         _ask(folder)
+    places = moved.chain(start)
     if folder.is_dir():
         with standstill(start, folder) as ran:
             ran.command = []
-            _forget(start, folder)
+            _forget(places)
             moved.clear(folder)
-        shutil.rmtree(folder, ignore_errors=True)  # locks that Windows had not let go
-    if start != folder:
-        moved.clear(start)
+    for place in places:  # and what Windows had not let go
+        moved.clear(place)
     if (installation := this_installation()) is not None:
         moved.clear(installation.root / BACKUPS)
-    left = [str(path) for path in {start, folder} if path.exists()]
+    left = [str(place) for place in places if place.exists()]
     if left:
         raise DataFolderError(notice("purge.left", folders=left))
     print("Nothing is left of Hearth's data. Its program is removed as it was installed.")
@@ -112,9 +110,9 @@ def _ask(folder: Path) -> None:
         raise SettingsError("Nothing was deleted.")
 
 
-def _forget(start: Path, folder: Path) -> None:
-    """Undo what was registered with the system for this data folder."""
-    for one in {start, folder}:
+def _forget(places: list[Path]) -> None:
+    """Undo what was registered with the system for this data folder, by any name."""
+    for one in places:
         for kept in (start_at_login, link_handler):
             with contextlib.suppress(HearthError):
                 kept.forget(one)

@@ -35,13 +35,14 @@ class Ran:
 
 
 @contextlib.contextmanager
-def standstill(start: Path, folder: Path, show: bool = False) -> Iterator[Ran]:
+def standstill(start: Path, folder: Path, show: bool = False, beside_app: bool = False) -> Iterator[Ran]:
     """Own the data folder; what ran before runs again afterwards, also after a failure.
 
     Args:
         start: the folder that Hearth is started with.
         folder: the one in force for it.
         show: whether the app, if it ran, opens its window then.
+        beside_app: it is the app that asks: it stays, and sees to the worker afterwards.
 
     Raises:
         DataFolderError: something does not end, or the data are another PC's.
@@ -54,12 +55,12 @@ def standstill(start: Path, folder: Path, show: bool = False) -> Iterator[Ran]:
     if ran.app:
         ran.cwd = Path.home()
         words = [*([] if show else ["--in-tray"]), "--data-dir", str(start)]
-    ran.command = [*program(), *words] if words else []
+    ran.command = [*program(), *words] if words and not beside_app else []
     with contextlib.suppress(NotRunning), ControlClient(folder) as client:
         client.call("quit", {}, dict)
     try:
         with contextlib.ExitStack() as locks:
-            for name in (LOCK_FILE, APP_LOCK):
+            for name in (LOCK_FILE,) if beside_app else (LOCK_FILE, APP_LOCK):
                 _own(locks, folder / name)
             yield ran
     finally:

@@ -256,6 +256,13 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>{done} of {total}, %Ln second(s) left</source>
+      <translation>
+        <numerusform>{done} of {total}, %Ln second left</numerusform>
+        <numerusform>{done} of {total}, %Ln seconds left</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>This PC has %Ln core(s).</source>
       <translation>
         <numerusform>This PC has %Ln core.</numerusform>
