@@ -75,6 +75,7 @@ class DataCard(Section):
         self._process: QProcess | None = None
         self._then: Callable[[], object] = lambda: None
         self._sure: Callable[[], object] = lambda: None
+        self.deleting: subprocess.Popen[bytes] | None = None
         self.place = Label(str(folder), "cap", "text2", wrap=True, selectable=True)
         self.figures = {kind: Label("", "body") for kind in (*LABELS, "total")}
         self.move_button = Button(tr("Move…"), name=tr("Move all data to another folder"), clicked=self._choose_folder)
@@ -154,7 +155,9 @@ class DataCard(Section):
         """By a process that outlives this one, and waits until it has gone."""
         command = hearth(self.start, "data", "purge", "--yes")
         null = subprocess.DEVNULL
-        subprocess.Popen(command, stdin=null, stdout=null, stderr=null, start_new_session=True, creationflags=DETACHED)
+        self.deleting = subprocess.Popen(
+            command, stdin=null, stdout=null, stderr=null, start_new_session=True, creationflags=DETACHED
+        )
         self.deleted.emit()
 
     def _ask(self, question: str, answer: str, then: Callable[[], object]) -> None:
