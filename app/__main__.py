@@ -23,7 +23,7 @@ from app.worker.supervisor import hearth, supervise  # noqa: E402
 from core.contracts.errors import AlreadyRunning, HearthError  # noqa: E402
 from core.contracts.notices import Notice, notice  # noqa: E402
 from core.contracts.run_link import is_link  # noqa: E402
-from core.store.data_folder import data_folder  # noqa: E402
+from core.store.data_folder import data_folder, first_path  # noqa: E402
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -54,6 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     from app.desktop import Desktop
 
     desktop = Desktop(supervisor, instance, STARTED, options.in_tray)
+    desktop.settings_page.start_folder(first_path(options.data_dir))
     if options.page:
         desktop.actions.open_page.emit(options.page)
     if options.link:
@@ -66,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
         finally:
             instance.release()
             if desktop.restarts:
-                subprocess.Popen(hearth(folder), start_new_session=True)
+                subprocess.Popen(hearth(first_path(options.data_dir)), start_new_session=True)
 
 
 def _raise_first(instance: Instance, page: str, link: str) -> int:

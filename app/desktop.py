@@ -1,10 +1,8 @@
 """The app's composition root: worker, window, tray and what happens between them."""
 
-import contextlib
 import logging
 import logging.handlers
 import time
-from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import QByteArray, QObject, QTimer
@@ -12,6 +10,7 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QSessionManager, QShort
 from PySide6.QtWidgets import QApplication
 
 from app.actions import Actions
+from app.app_log import AppLog
 from app.first_run.first_run import FirstRun
 from app.language import mark, speak, told, tr
 from app.notifications import Notifier
@@ -37,16 +36,15 @@ from app.window.pause_button import Pausable
 from app.window.view_settings import view_settings
 from app.worker.supervision import Phase, Report
 from app.worker.supervisor import Supervisor
-from core import consent, logs
+from core import consent
 from core.contracts.control import Bye, Snapshot
 from core.contracts.errors import HearthError
 from core.contracts.notices import plain
 from core.contracts.status import CurvePoint, State, Status
+from core.update import trial
 
 logger = logging.getLogger(__name__)
 
-LOG_FILE = Path("logs") / "app.log"
-LOG_BYTES = 500_000
 LOG_LINES = 1000
 CURVE_POINTS = 4000
 STATES: dict[Phase, State] = {
@@ -84,6 +82,8 @@ class Desktop(QObject):
         self.supervisor, self.client, self.folder = supervisor, supervisor.client, supervisor.folder
         self.restarts = False
         """Another app shall start in the place of this one."""
+        self._keeps_view = True
+        """What the window remembers is written at its end; not where its folder has gone."""
         try:
             self._open(instance, in_tray)
         except BaseException:
@@ -92,6 +92,7 @@ class Desktop(QObject):
                 self.supervisor.process.terminate()  # nobody would see it, or could quit it
             raise
         QTimer.singleShot(0, self, lambda: logger.info("app ready after %.2f s", time.monotonic() - started))
+        QTimer.singleShot(0, self, lambda: trial.came_up("app"))
 
     def _open(self, instance: Instance, in_tray: bool) -> None:
         self.view = view_settings(self.folder)
@@ -127,13 +128,11 @@ class Desktop(QObject):
         self.notifier.close()
         self.supervisor.close()
         self.tray.hide()
-        self.view.setValue("geometry", self.window.saveGeometry())
-        self.view.sync()
+        if self._keeps_view:
+            self.view.setValue("geometry", self.window.saveGeometry())
+            self.view.sync()
         self._signals.close()
-        logging.getLogger().removeHandler(self._log_handler)
-        logging.getLogger().removeHandler(self._file_handler)
-        with contextlib.suppress(OSError):  # a full disk: the last lines are lost, the end is not
-            self._file_handler.close()
+        self._log.close()
 
     # building
 
@@ -193,6 +192,12 @@ class Desktop(QObject):
         actions.change_settings.connect(self.settings_page.apply)
         self.settings_page.applied.connect(self._settings_applied)
         self.settings_page.restart_asked.connect(self._restart_worker)
+        data = self.settings_page.data
+        self.settings_page.updates.found.connect(self.notifier.tell_update)
+        data.stopped.connect(self.supervisor.close)
+        data.failed.connect(self._go_on)
+        data.replaced.connect(self._restart_elsewhere)
+        data.deleted.connect(self._leave_nothing)
         self.settings_page.window_restart_asked.connect(self._restart_window)
         self.window.close_requested.connect(self._close_window)
         QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
@@ -229,23 +234,7 @@ class Desktop(QObject):
 
     def _start_log(self) -> None:
         """The app's own lines go to its page and to a small file; the worker's log is the worker's."""
-        root = logging.getLogger()
-        root.setLevel(logging.INFO)
-        self._log_handler = PageHandler(lambda line: self.log_page.add(line))
-        root.addHandler(self._log_handler)
-        path = self.folder / LOG_FILE
-        try:
-            path.parent.mkdir(exist_ok=True)
-            if path.exists() and not path.is_file():
-                path.unlink()  # each line would wait for the other end of a pipe
-        except OSError as error:
-            logger.warning("The app's log file cannot be written: %s", error)
-        self._file_handler = logging.handlers.RotatingFileHandler(
-            path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
-        )
-        self._file_handler.setFormatter(logs.Formatter())
-        root.addHandler(self._file_handler)
-        logging.raiseExceptions = False  # a line that a full disk does not take is lost, nothing else
+        self._log = AppLog(self.folder, PageHandler(lambda line: self.log_page.add(line)))
 
     # from the worker
 
@@ -328,6 +317,7 @@ class Desktop(QObject):
         theme().set_mode(mode)
         self.view.setValue("theme", mode)
         self.notifier.choose(values)
+        self.settings_page.updates.may_look = bool(values.get("check_updates", True))
         self.view.setValue("language", str(values.get("language")))
 
     # the window, the tray and the end
@@ -386,6 +376,19 @@ class Desktop(QObject):
         """Who runs the event loop starts another app after it."""
         self.restarts = True
         self._exit()
+
+    def _go_on(self) -> None:
+        """Look for the worker again, or start one, after nothing was moved."""
+        if not self.client.is_connected:
+            self.supervisor.start()
+
+    def _restart_elsewhere(self) -> None:
+        self._keeps_view = False
+        self._restart_window()
+
+    def _leave_nothing(self) -> None:
+        self._keeps_view = False
+        self._quit()
 
     def _exit(self) -> None:
         self.window.may_close = True

@@ -158,6 +158,11 @@ class Notifier(QObject):
                 again = tr("Quit Hearth and start it again to use it.")
                 self._tell(f"{tr('Hearth {version} has been installed.', version=installed)} {again}")
 
+    def tell_update(self, version: str) -> None:
+        """There is a newer version that may be installed."""
+        if self._may("update"):
+            self._tell(tr("Hearth {version} is there. Settings, under Updates, installs it.", version=version))
+
     def _take(self, totals: Totals) -> None:
         today = totals.today.amounts
         time_of = KINDS["seconds"].write(today.seconds)

@@ -56,7 +56,7 @@ def command_parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 done, 1 error, 2 wrong use or settings, 3 no worker runs, 4 already running, "
         "5 data folder, 6 port in use, 7 protocol, 8 picture, 9 compute, 10 checkpoint, 11 identity, 12 network, "
         "13 peer unreachable, 14 peer too late, 15 peer refused, 16 peer failed, 17 record, 18 data, 19 question, "
-        "20 device, 21 run, 22 credit, 23 access.",
+        "20 device, 21 run, 22 credit, 23 access, 24 update.",
     )
     parser.set_defaults(command="running.app", link="")
     common = _Parser(add_help=False)
@@ -278,6 +278,11 @@ def _add_data(add: Callable[..., argparse.ArgumentParser]) -> None:
     restore.add_argument("--force", action="store_true", help="delete the data that are there, all of them")
     purge = verb("purge", "Delete all of Hearth's data and all that it registered with the system.")
     purge.add_argument("--yes", action="store_true", help="without asking")
+
+    about = "Install the newest version, if there is one; the version before is kept, and comes back if it must."
+    update = add("update", "update.update", about, "what there is, as one JSON document (with --check)")
+    update.add_argument("--check", action="store_true", help="only say what there is")
+    update.add_argument("--progress", action="store_true", help=argparse.SUPPRESS)  # for the app
 
 
 def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:

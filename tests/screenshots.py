@@ -66,7 +66,7 @@ def places(desktop: Desktop) -> Iterator[str]:
             draw(page)
         yield page.name
     window.open_page("settings")
-    for section in ("Schedule", "Consent"):
+    for section in ("Schedule", "Data", "Updates", "Consent"):
         desktop.settings_page.open_section(section)
         yield f"settings-{section.lower()}"
     window.open_page("home")

@@ -2,22 +2,23 @@
 
 import argparse
 import contextlib
-import shutil
 import sys
-import time
 from pathlib import Path
 
 from core.commands import common
+from core.commands.progress import Progress
 from core.commands.standstill import standstill
 from core.contracts.errors import DataFolderError, HearthError, SettingsError
 from core.contracts.notices import notice
-from core.contracts.words import duration, size
+from core.contracts.words import size
 from core.store import moved
 from core.store.backup import back_up, restore
 from core.store.data_folder import data_folder, data_path, first_path
 from core.store.moving import check, move
 from core.store.sizes import sizes
 from core.system import link_handler, start_at_login, xscreensaver
+from core.update.installation import this_installation
+from core.update.trial import BACKUPS
 
 LABELS = {
     "checkpoints": "checkpoints of runs",
@@ -26,11 +27,8 @@ LABELS = {
     "own": "data of your own runs",
     "ledger": "ledger and history",
     "logs": "log",
-    "backups": "backups made before an update",
     "other": "key, settings and the rest",
 }
-PROGRESS_S, LEFT_S = 1.0, 10.0
-"""What takes longer shows how far it is; what takes longer still, how long it will take."""
 WARNING = "It contains this PC's secret key: whoever has the file can impersonate this PC. Keep it to yourself."
 
 
@@ -61,8 +59,8 @@ def _move(options: argparse.Namespace) -> None:
     start, source = first_path(options.data_dir), data_folder(options.data_dir)
     target = options.folder.absolute()
     check(source, target)
-    with standstill(start, source, show=options.progress):
-        move(start, source, target, _Progress(options))
+    with standstill(start, source, beside_app=options.progress):
+        move(start, source, target, Progress(options.progress))
     print(f"The data are in {target} now. {start} leads there, so that nothing else changes.")
 
 
@@ -71,14 +69,14 @@ def _backup(options: argparse.Namespace) -> None:
     if not folder.is_dir():
         raise DataFolderError(notice("data.none", folder=str(folder)))
     file = options.file.absolute()
-    back_up(folder, file, options.checkpoints, options.force, _Progress(options))
+    back_up(folder, file, options.checkpoints, options.force, Progress(options.progress))
     print(f"Saved as {file}, {size(file.stat().st_size)}. {WARNING}")
 
 
 def _restore(options: argparse.Namespace) -> None:
     start, folder = first_path(options.data_dir), data_folder(options.data_dir)
-    with standstill(start, folder, show=options.progress):
-        restore(folder, options.file.absolute(), options.force, _Progress(options))
+    with standstill(start, folder, beside_app=options.progress):
+        restore(folder, options.file.absolute(), options.force, Progress(options.progress))
     print(f"Restored into {folder}.")
 
 
@@ -87,14 +85,17 @@ def _purge(options: argparse.Namespace) -> None:
     start, folder = first_path(options.data_dir), data_path(options.data_dir)
     if not options.yes:
         _ask(folder)
+    places = moved.chain(start)
     if folder.is_dir():
-        with standstill(start, folder, again=False):
-            _forget(start, folder)
+        with standstill(start, folder) as ran:
+            ran.command = []
+            _forget(places)
             moved.clear(folder)
-        shutil.rmtree(folder, ignore_errors=True)  # locks that Windows had not let go
-    if start != folder:
-        moved.clear(start)
-    left = [str(path) for path in {start, folder} if path.exists()]
+    for place in places:  # and what Windows had not let go
+        moved.clear(place)
+    if (installation := this_installation()) is not None:
+        moved.clear(installation.root / BACKUPS)
+    left = [str(place) for place in places if place.exists()]
     if left:
         raise DataFolderError(notice("purge.left", folders=left))
     print("Nothing is left of Hearth's data. Its program is removed as it was installed.")
@@ -109,34 +110,10 @@ def _ask(folder: Path) -> None:
         raise SettingsError("Nothing was deleted.")
 
 
-def _forget(start: Path, folder: Path) -> None:
-    """Undo what was registered with the system for this data folder."""
-    for one in {start, folder}:
+def _forget(places: list[Path]) -> None:
+    """Undo what was registered with the system for this data folder, by any name."""
+    for one in places:
         for kept in (start_at_login, link_handler):
             with contextlib.suppress(HearthError):
                 kept.forget(one)
     xscreensaver.forget()
-
-
-class _Progress:
-    """Shows how far something is, on the terminal or, for the app, as lines of JSON.
-
-    Args:
-        options: of the command.
-    """
-
-    def __init__(self, options: argparse.Namespace) -> None:
-        self._json, self._start, self._last = bool(options.progress), time.monotonic(), 0.0
-
-    def __call__(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if now - self._start < PROGRESS_S or (now - self._last < PROGRESS_S / 4 and done < total):
-            return
-        self._last = now
-        left = (now - self._start) * (total - done) / max(done, 1)
-        if self._json:
-            print(common.in_one_line({"done": done, "total": total, "left_s": left}), flush=True)
-        elif sys.stderr.isatty():
-            when = f", {duration(left)} left" if left > LEFT_S else ""
-            end = "\n" if done >= total else ""
-            print(f"\r\033[K{size(done)} of {size(total)}{when}", end=end, file=sys.stderr, flush=True)

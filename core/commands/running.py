@@ -12,6 +12,7 @@ from core.contracts.errors import DataFolderError, SettingsError
 from core.contracts.notices import notice
 from core.contracts.run_link import is_link
 from core.store.data_folder import data_folder
+from core.update import trial
 
 CONSENT = (
     "By starting this worker you agree that this PC computes for its run and, if it joins peers, sends them tensors "
@@ -20,6 +21,7 @@ CONSENT = (
 
 
 def app(options: argparse.Namespace) -> int:
+    trial.settle()
     if sys.platform == "linux" and not _has_display():
         if options.link:
             raise SettingsError("There is no display. Join the run without the app: hearth run join LINK")
@@ -72,6 +74,7 @@ def worker(options: argparse.Namespace) -> int:
         from core.worker.network_options import parse_options
 
         network = parse_options(options.listen, options.bootstrap, options.role)
+    trial.settle()
     folder = data_folder(options.data_dir)
     _consent(folder)
     if sys.stdout is not None and sys.stdout.isatty():  # None: started with stdout closed

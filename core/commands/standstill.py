@@ -1,6 +1,7 @@
 """While files are moved or replaced, nothing of Hearth's runs: worker and app save and end, and are started again."""
 
 import contextlib
+import dataclasses
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,15 +23,26 @@ END_S = 60.0
 """A worker saves within 10 s, and on a busy machine within a minute."""
 
 
+@dataclasses.dataclass
+class Ran:
+    """What ran before."""
+
+    app: bool
+    command: list[str]
+    """Starts it again; []: nothing ran, or nothing is to be started."""
+    cwd: Path
+    """Where it was started."""
+
+
 @contextlib.contextmanager
-def standstill(start: Path, folder: Path, again: bool = True, show: bool = False) -> Iterator[None]:
+def standstill(start: Path, folder: Path, show: bool = False, beside_app: bool = False) -> Iterator[Ran]:
     """Own the data folder; what ran before runs again afterwards, also after a failure.
 
     Args:
         start: the folder that Hearth is started with.
         folder: the one in force for it.
-        again: whether it is started again.
         show: whether the app, if it ran, opens its window then.
+        beside_app: it is the app that asks: it stays, and sees to the worker afterwards.
 
     Raises:
         DataFolderError: something does not end, or the data are another PC's.
@@ -38,19 +50,22 @@ def standstill(start: Path, folder: Path, again: bool = True, show: bool = False
     address = _address(folder)
     if address is not None and address.folder not in ("", str(folder)):
         raise DataFolderError(notice("data.elsewhere", folder=str(folder)))
-    with_app, command = _is_held(folder / APP_LOCK), _command(folder, address)
+    ran = Ran(_is_held(folder / APP_LOCK), [], Path.home())
+    words, ran.cwd = _words(folder, address)
+    if ran.app:
+        ran.cwd = Path.home()
+        words = [*([] if show else ["--in-tray"]), "--data-dir", str(start)]
+    ran.command = [*program(), *words] if words and not beside_app else []
     with contextlib.suppress(NotRunning), ControlClient(folder) as client:
         client.call("quit", {}, dict)
-    if with_app:
-        command = [*program(), *([] if show else ["--in-tray"]), "--data-dir", str(start)]
     try:
         with contextlib.ExitStack() as locks:
-            for name in (LOCK_FILE, APP_LOCK):
+            for name in (LOCK_FILE,) if beside_app else (LOCK_FILE, APP_LOCK):
                 _own(locks, folder / name)
-            yield
+            yield ran
     finally:
-        if again and command:
-            _start(command)
+        if ran.command:
+            started(ran.command, ran.cwd)
 
 
 def _own(locks: contextlib.ExitStack, file: Path) -> None:
@@ -79,23 +94,30 @@ def _is_held(file: Path) -> bool:
         return False
 
 
-def _command(folder: Path, address: Address | None) -> list[str]:
-    """How the worker of the folder was started; [] if none runs."""
-    if address is None or not _is_held(folder / LOCK_FILE):
-        return []
-    try:
-        return psutil.Process(address.pid).cmdline()
-    except psutil.Error:
-        return []
+def _words(folder: Path, address: Address | None) -> tuple[list[str], Path]:
+    """With which words the worker of the folder was started, and where; [] if none runs."""
+    if address is not None and _is_held(folder / LOCK_FILE):
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(address.pid)
+            command, cwd = process.cmdline(), Path(process.cwd())
+            return command[command.index("worker") :] if "worker" in command else [], cwd
+    return [], Path.home()
 
 
-def _start(command: list[str]) -> None:
-    """In a session of its own, without this terminal."""
+def started(command: list[str], cwd: Path) -> subprocess.Popen[bytes] | None:
+    """Start something in a session of its own, without this terminal; None if it cannot be.
+
+    Args:
+        command: its program and arguments.
+        cwd: the folder to start it in.
+    """
     null = subprocess.DEVNULL
     flags = 0
     if sys.platform == "win32":
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
-    with contextlib.suppress(OSError):
-        subprocess.Popen(
-            command, stdin=null, stdout=null, stderr=null, start_new_session=True, creationflags=flags, cwd=Path.home()
+    try:
+        return subprocess.Popen(
+            command, stdin=null, stdout=null, stderr=null, start_new_session=True, creationflags=flags, cwd=cwd
         )
+    except OSError:
+        return None

@@ -142,6 +142,10 @@ class AccessError(HearthError, code="access", exit_code=23):
     """A token or a list of the revoked is not the organiser's, of another run, peer or time, or lets nobody in."""
 
 
+class UpdateError(HearthError, code="update", exit_code=24):
+    """There is no other version to be had, or none that may be installed; what runs is as it was."""
+
+
 def _with_subclasses(error: type[HearthError]) -> list[type[HearthError]]:
     return [error, *(leaf for child in error.__subclasses__() for leaf in _with_subclasses(child))]
 

@@ -258,6 +258,11 @@ class Settings:
         False, "Appearance", "Less motion",
         "The screensaver shows what happens without lights that move. Your system's own setting holds as well.",
     )  # fmt: skip
+    check_updates: bool = setting(
+        True, START, "Look for updates",
+        "Once a day, if Hearth was not installed by your system's package manager, which sees to that. "
+        "Nothing is installed without your click.",
+    )  # fmt: skip
     notify_attention: bool = setting(
         True, NOTICES, "When something needs attention", "Notify once if it persists and Hearth isn't in view."
     )
@@ -265,8 +270,9 @@ class Settings:
         True, NOTICES, "Milestones", "The first hour, ten hours, a million samples, and the like."
     )
     notify_update: bool = setting(
-        True, NOTICES, "Updates", "When another version was installed, and Hearth must be started again to use it."
-    )
+        True, NOTICES, "Updates",
+        "When there is a newer version, and when one was installed and Hearth must be started again to use it.",
+    )  # fmt: skip
     control_port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = setting(
         0, ADVANCED, "Control port",
         "Loopback port that this window and the command line use to reach the worker; 0 picks a free one. "

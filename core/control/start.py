@@ -16,6 +16,7 @@ from core.contracts.control import LOCK_FILE
 from core.contracts.errors import AlreadyRunning, DataFolderError
 from core.contracts.notices import notice
 from core.control.server import ControlServer
+from core.update import trial
 from core.worker.peer import Peer
 from core.worker.places import NetworkOptions
 
@@ -92,6 +93,7 @@ async def _serve(
         except NotImplementedError:  # Windows
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(worker.quit))
     async with worker.joined(), ControlServer(worker, folder, worker.settings.control_port):
+        trial.came_up("worker")
         drawing = None if screen is None else asyncio.create_task(screen(worker), name="terminal")
         await worker.run()
         if drawing is not None:

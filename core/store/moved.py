@@ -49,16 +49,21 @@ def write(folder: Path, to: Path, state: str = "") -> None:
 
 def follow(start: Path) -> Path:
     """The folder that is in force for who starts with this one; it need not be there."""
-    folder = start
+    return chain(start)[-1]
+
+
+def chain(start: Path) -> list[Path]:
+    """All folders from the first one to the one that is in force; only the first, if they lead in a circle."""
+    places = [start]
     for _ in range(MOST_MOVES):
-        if (mark := read(folder)) is None:
-            return folder
+        if (mark := read(places[-1])) is None:
+            return places
         to = Path(mark.folder)
         back = read(to) if mark.state == "copying" else None
-        if back is not None and back.state != "copying" and Path(back.folder) == folder:
-            return folder
-        folder = to
-    return start
+        if back is not None and back.state != "copying" and Path(back.folder) == places[-1]:
+            return places
+        places.append(to)
+    return [start]
 
 
 def finish(start: Path, folder: Path) -> None:

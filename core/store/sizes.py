@@ -9,10 +9,10 @@ from core.store.data_folder import RUNS
 from core.store.shards import FOLDER as SHARDS
 from core.store.shards import OWN
 
-KINDS = ("checkpoints", "copies", "shards", "own", "ledger", "logs", "backups", "other")
+KINDS = ("checkpoints", "copies", "shards", "own", "ledger", "logs", "other")
 """Checkpoints of runs, copies kept for other peers, data of runs that were fetched, data of an organiser's own, ledger,
-log, backups made before an update, and all else."""
-TOP = {OWN: "own", "logs": "logs", "backups": "backups"}
+log, and all else."""
+TOP = {OWN: "own", "logs": "logs"}
 IN_RUN = {CHECKPOINTS: "checkpoints", BLOBS: "copies", SHARDS: "shards"}
 
 

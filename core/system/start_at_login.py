@@ -16,6 +16,7 @@ from core.contracts.errors import HearthError
 from core.contracts.notices import notice
 from core.store.data_folder import data_path, first_path
 from core.store.settings_file import write_atomically
+from core.update.installation import this_installation
 
 NAME = "Hearth"
 RUN_KEY = r"Software\Microsoft\Windows\CurrentVersion\Run"
@@ -91,6 +92,8 @@ def command(folder: Path) -> list[str]:
 def program() -> list[str]:
     """How Hearth is run from any folder."""
     script = Path(sys.executable).with_name("hearth.exe" if sys.platform == "win32" else "hearth")
+    if (installed := this_installation()) is not None:
+        return [str(installed.launcher)]  # another version may be the current one by then
     return [str(script)] if script.exists() else hearth_command()
 
 

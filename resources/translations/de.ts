@@ -407,6 +407,10 @@
       <translation>Beende Hearth und starte es neu, um sie zu benutzen.</translation>
     </message>
     <message>
+      <source>Hearth {version} is there. Settings, under Updates, installs it.</source>
+      <translation>Hearth {version} ist da. Installieren können Sie es in den Einstellungen unter „Aktualisierung“.</translation>
+    </message>
+    <message>
       <source>Hearth {version} has been installed.</source>
       <translation>Hearth {version} wurde installiert.</translation>
     </message>
@@ -2652,6 +2656,137 @@
       <translation>Du hast am {date} zugestimmt, indem du auf der Kommandozeile einen Worker gestartet hast.</translation>
     </message>
     <message>
+      <source>To another folder, such as one on a larger disk. The worker ends and starts again there.</source>
+      <translation>In einen anderen Ordner, etwa auf einem größeren Laufwerk. Der Worker endet und startet dort neu.</translation>
+    </message>
+    <message>
+      <source>Key, ledger, settings and runs in one file. It contains this PC's secret key: whoever has the file can impersonate this PC. Keep it to yourself.</source>
+      <translation>Schlüssel, Verlauf, Einstellungen und Läufe in einer Datei. Sie enthält den geheimen Schlüssel dieses PCs: Wer die Datei hat, kann sich als dieser PC ausgeben. Behalten Sie sie für sich.</translation>
+    </message>
+    <message>
+      <source>Brings back what a backup holds. All that is here now is deleted.</source>
+      <translation>Bringt zurück, was eine Sicherung enthält. Alles, was jetzt hier ist, wird gelöscht.</translation>
+    </message>
+    <message>
+      <source>Key, ledger, settings, runs, checkpoints, the start at login and the links. Without a backup or the recovery words, this PC's key and its credit are lost for good. The program stays.</source>
+      <translation>Schlüssel, Verlauf, Einstellungen, Läufe, Checkpoints, den Start beim Anmelden und die Links. Ohne Sicherung oder Wiederherstellungswörter sind der Schlüssel dieses PCs und sein Guthaben endgültig verloren. Das Programm bleibt.</translation>
+    </message>
+    <message>
+      <source>Backups (*.zip)</source>
+      <translation>Sicherungen (*.zip)</translation>
+    </message>
+    <message>
+      <source>Checkpoints of runs</source>
+      <translation>Checkpoints der Läufe</translation>
+    </message>
+    <message>
+      <source>Copies kept for other peers</source>
+      <translation>Kopien für andere Peers</translation>
+    </message>
+    <message>
+      <source>Data of runs</source>
+      <translation>Daten der Läufe</translation>
+    </message>
+    <message>
+      <source>Data of your own runs</source>
+      <translation>Daten Ihrer eigenen Läufe</translation>
+    </message>
+    <message>
+      <source>Ledger and history</source>
+      <translation>Verlauf</translation>
+    </message>
+    <message>
+      <source>Key, settings and the rest</source>
+      <translation>Schlüssel, Einstellungen und der Rest</translation>
+    </message>
+    <message>
+      <source>Delete all data that are here, and restore the backup?</source>
+      <translation>Alle Daten, die hier sind, löschen und die Sicherung einspielen?</translation>
+    </message>
+    <message>
+      <source>Delete everything now and quit Hearth?</source>
+      <translation>Jetzt alles löschen und Hearth beenden?</translation>
+    </message>
+    <message>
+      <source>{done} of {total}</source>
+      <translation>{done} von {total}</translation>
+    </message>
+    <message>
+      <source>Move…</source>
+      <translation>Verschieben…</translation>
+    </message>
+    <message>
+      <source>Back up…</source>
+      <translation>Sichern…</translation>
+    </message>
+    <message>
+      <source>With checkpoints</source>
+      <translation>Mit Checkpoints</translation>
+    </message>
+    <message>
+      <source>Restore…</source>
+      <translation>Einspielen…</translation>
+    </message>
+    <message>
+      <source>Delete everything…</source>
+      <translation>Alles löschen…</translation>
+    </message>
+    <message>
+      <source>Move</source>
+      <translation>Verschieben</translation>
+    </message>
+    <message>
+      <source>Save a backup</source>
+      <translation>Sicherung speichern</translation>
+    </message>
+    <message>
+      <source>Restore a backup</source>
+      <translation>Sicherung einspielen</translation>
+    </message>
+    <message>
+      <source>Restore</source>
+      <translation>Einspielen</translation>
+    </message>
+    <message>
+      <source>Delete and quit</source>
+      <translation>Löschen und beenden</translation>
+    </message>
+    <message numerus="yes">
+      <source>{done} of {total}, %Ln second(s) left</source>
+      <translation>
+        <numerusform>{done} von {total}, noch %Ln Sekunde</numerusform>
+        <numerusform>{done} von {total}, noch %Ln Sekunden</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Move all data to another folder</source>
+      <translation>Alle Daten in einen anderen Ordner verschieben</translation>
+    </message>
+    <message>
+      <source>Back up the data</source>
+      <translation>Daten sichern</translation>
+    </message>
+    <message>
+      <source>Back up</source>
+      <translation>Sichern</translation>
+    </message>
+    <message>
+      <source>Delete everything</source>
+      <translation>Alles löschen</translation>
+    </message>
+    <message>
+      <source>An empty folder for Hearth's data</source>
+      <translation>Ein leerer Ordner für die Daten von Hearth</translation>
+    </message>
+    <message>
+      <source>It could not be done. Try again.</source>
+      <translation>Das ist nicht gelungen. Versuchen Sie es noch einmal.</translation>
+    </message>
+    <message>
+      <source>Together</source>
+      <translation>Zusammen</translation>
+    </message>
+    <message>
       <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: whoever has them can impersonate this PC.</source>
       <translation>Peers kennen diesen PC an einem Schlüssel. Geht die Festplatte verloren, bringen diese 24 Wörter den Schlüssel zurück und alles, wofür er steht („hearth identity import“). Schreib sie auf: Wer sie hat, kann sich als dieser PC ausgeben.</translation>
     </message>
@@ -3026,6 +3161,10 @@
       <translation>benachrichtigung hinweis meldung abzeichen</translation>
     </message>
     <message>
+      <source>upgrade new version download release automatic</source>
+      <translation>Upgrade neue Version herunterladen automatisch</translation>
+    </message>
+    <message>
       <source>notification alert message popup version</source>
       <translation>benachrichtigung hinweis meldung aktualisierung version</translation>
     </message>
@@ -3046,8 +3185,60 @@
       <translation>schlüssel sicherung wiederherstellung wörter passwort konto</translation>
     </message>
     <message>
+      <source>upgrade new version download release patch</source>
+      <translation>Update Upgrade neue Version herunterladen</translation>
+    </message>
+    <message>
+      <source>folder directory disk storage backup export import migrate reset uninstall remove erase wipe</source>
+      <translation>Ordner Verzeichnis Festplatte Speicherplatz Backup exportieren importieren umziehen zurücksetzen deinstallieren entfernen</translation>
+    </message>
+    <message>
       <source>quit exit close stop end uninstall revoke withdraw privacy agreement terms opt out</source>
       <translation>beenden schließen aufhören stoppen deinstallieren widerrufen einwilligung datenschutz</translation>
+    </message>
+    <message>
+      <source>Nothing is installed without your click. Hearth restarts then; if the new version does not start, the one that runs now comes back.</source>
+      <translation>Ohne Ihren Klick wird nichts installiert. Hearth startet dann neu; startet die neue Version nicht, kommt die jetzige zurück.</translation>
+    </message>
+    <message>
+      <source>This is Hearth {version}.</source>
+      <translation>Dies ist Hearth {version}.</translation>
+    </message>
+    <message>
+      <source>Look now</source>
+      <translation>Jetzt suchen</translation>
+    </message>
+    <message>
+      <source>Install</source>
+      <translation>Installieren</translation>
+    </message>
+    <message>
+      <source>Looking for a newer version…</source>
+      <translation>Suche nach einer neueren Version…</translation>
+    </message>
+    <message>
+      <source>Hearth {version} is there, {size} to fetch.</source>
+      <translation>Hearth {version} ist da, {size} sind zu laden.</translation>
+    </message>
+    <message>
+      <source>Fetching the update. Hearth restarts then.</source>
+      <translation>Die Aktualisierung wird geladen. Danach startet Hearth neu.</translation>
+    </message>
+    <message>
+      <source>Look for updates now</source>
+      <translation>Jetzt nach Aktualisierungen suchen</translation>
+    </message>
+    <message>
+      <source>Install the update</source>
+      <translation>Die Aktualisierung installieren</translation>
+    </message>
+    <message>
+      <source>This is the newest version.</source>
+      <translation>Dies ist die neueste Version.</translation>
+    </message>
+    <message>
+      <source>Hearth {version} was installed here and did not start.</source>
+      <translation>Hearth {version} war hier schon installiert und startete nicht.</translation>
     </message>
     <message>
       <source>{day}, {start} to {end}: {state}</source>
@@ -4188,6 +4379,14 @@
       <translation>Der Bildschirmschoner zeigt, was geschieht, ohne bewegte Lichter. Die Einstellung deines Systems gilt ebenfalls.</translation>
     </message>
     <message>
+      <source>Look for updates</source>
+      <translation>Nach Aktualisierungen suchen</translation>
+    </message>
+    <message>
+      <source>Once a day, if Hearth was not installed by your system's package manager, which sees to that. Nothing is installed without your click.</source>
+      <translation>Einmal am Tag, sofern nicht die Paketverwaltung Ihres Systems Hearth installiert hat; dann sorgt sie dafür. Ohne Ihren Klick wird nichts installiert.</translation>
+    </message>
+    <message>
       <source>Notifications</source>
       <translation>Benachrichtigungen</translation>
     </message>
@@ -4212,8 +4411,8 @@
       <translation>Aktualisierungen</translation>
     </message>
     <message>
-      <source>When another version was installed, and Hearth must be started again to use it.</source>
-      <translation>Wenn eine andere Version installiert wurde und Hearth neu gestartet werden muss, um sie zu benutzen.</translation>
+      <source>When there is a newer version, and when one was installed and Hearth must be started again to use it.</source>
+      <translation>Wenn es eine neuere Version gibt, und wenn eine installiert wurde und Hearth dafür neu starten muss.</translation>
     </message>
     <message>
       <source>Advanced</source>
@@ -7318,6 +7517,78 @@
     <message>
       <source>trunk_server.fails</source>
       <translation>{times:count}-mal hintereinander ließ sich nicht klären, welcher PC der Parameterserver ist ({error}). Das Training läuft weiter, so gut es geht; bitte melde es.</translation>
+    </message>
+    <message>
+      <source>update.by_hand</source>
+      <translation>Dieses Hearth wurde nicht über sein Startprogramm gestartet und kann sich nicht selbst aktualisieren. Starten Sie das Programm „hearth“ seines Ordners, oder installieren Sie die neue Version von Hand.</translation>
+    </message>
+    <message>
+      <source>update.damaged</source>
+      <translation>Die Liste der Versionen ist beschädigt: {why}. Es wurde nichts installiert.</translation>
+    </message>
+    <message>
+      <source>update.disk_full</source>
+      <translation>Das Laufwerk ist voll. Es wurde nichts installiert; was schon geladen ist, bleibt für den nächsten Versuch.</translation>
+    </message>
+    <message>
+      <source>update.does_not_run</source>
+      <translation>Die neue Version läuft auf diesem PC nicht: {why}. Es wurde nichts geändert.</translation>
+    </message>
+    <message>
+      <source>update.expired</source>
+      <translation>Die Liste der Versionen ist abgelaufen: Niemand hat sie erneuert. Es wurde nichts installiert. Versuchen Sie es später.</translation>
+    </message>
+    <message>
+      <source>update.managed</source>
+      <translation>Ihr System hat dieses Hearth installiert und aktualisiert es auch: Verwenden Sie die Paketverwaltung.</translation>
+    </message>
+    <message>
+      <source>update.no_feed</source>
+      <translation>Zu dieser Installation gehört keine Quelle für neue Versionen; sie kann nicht nach Aktualisierungen suchen.</translation>
+    </message>
+    <message>
+      <source>update.no_platform</source>
+      <translation>Für dieses System ({platform}) gibt es keine neue Version.</translation>
+    </message>
+    <message>
+      <source>update.no_room</source>
+      <translation>Die Aktualisierung braucht entpackt {needed:size}, frei sind aber nur {free:size}. Es wurde nichts installiert.</translation>
+    </message>
+    <message>
+      <source>update.not_fetched</source>
+      <translation>Kein Server lieferte {file}: {why}. Was schon geladen ist, bleibt für den nächsten Versuch.</translation>
+    </message>
+    <message>
+      <source>update.not_written</source>
+      <translation>Die Aktualisierung kann nicht nach {folder} geschrieben werden: {why}.</translation>
+    </message>
+    <message>
+      <source>update.older</source>
+      <translation>Angeboten wird {offered}; das ist nicht neuer als {installed}. Hearth kehrt nie zu einer älteren Version zurück.</translation>
+    </message>
+    <message>
+      <source>update.replayed</source>
+      <translation>Die Liste der Versionen ist älter als die, die dieser PC schon kennt. Vielleicht spielt jemand eine alte ein. Es wurde nichts installiert.</translation>
+    </message>
+    <message>
+      <source>update.sources</source>
+      <translation>Dieses Hearth läuft aus seinen Quellen. Aktualisieren Sie diese, zum Beispiel mit „git pull“.</translation>
+    </message>
+    <message>
+      <source>update.taken_back</source>
+      <translation>Hearth {version} startete nicht innerhalb einer Minute. Die vorige Version läuft wieder, mit Ihren Daten, wie sie waren.</translation>
+    </message>
+    <message>
+      <source>update.under_way</source>
+      <translation>Eine Aktualisierung läuft bereits.</translation>
+    </message>
+    <message>
+      <source>update.unreachable</source>
+      <translation>Die Liste der Versionen ist nicht erreichbar: {why}.</translation>
+    </message>
+    <message>
+      <source>update.unsigned</source>
+      <translation>Die Liste der Versionen ist nicht von denen unterschrieben, denen dieses Hearth vertraut. Es wurde nichts installiert.</translation>
     </message>
     <message>
       <source>upkeep.fails</source>

@@ -256,6 +256,13 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>{done} of {total}, %Ln second(s) left</source>
+      <translation>
+        <numerusform>{done} of {total}, %Ln second left</numerusform>
+        <numerusform>{done} of {total}, %Ln seconds left</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>This PC has %Ln core(s).</source>
       <translation>
         <numerusform>This PC has %Ln core.</numerusform>
@@ -3419,6 +3426,78 @@
     <message>
       <source>trunk_server.fails</source>
       <translation>It could not be settled {times:count} times in a row which PC is the parameter server ({error}). Training continues as well as it can; please report it.</translation>
+    </message>
+    <message>
+      <source>update.by_hand</source>
+      <translation>This Hearth was not started by its launcher, so it cannot update itself. Start the program “hearth” of its folder, or install the new version by hand.</translation>
+    </message>
+    <message>
+      <source>update.damaged</source>
+      <translation>The release feed is damaged: {why}. Nothing was installed.</translation>
+    </message>
+    <message>
+      <source>update.disk_full</source>
+      <translation>The disk is full. Nothing was installed; what was fetched is kept for the next try.</translation>
+    </message>
+    <message>
+      <source>update.does_not_run</source>
+      <translation>The new version does not run on this PC: {why}. Nothing has changed.</translation>
+    </message>
+    <message>
+      <source>update.expired</source>
+      <translation>The release feed has expired: nobody has renewed it. Nothing was installed. Try again later.</translation>
+    </message>
+    <message>
+      <source>update.managed</source>
+      <translation>Your system installed this Hearth, and updates it: use its package manager.</translation>
+    </message>
+    <message>
+      <source>update.no_feed</source>
+      <translation>This installation has no release feed, so it cannot look for updates.</translation>
+    </message>
+    <message>
+      <source>update.no_platform</source>
+      <translation>The release feed has nothing for this system ({platform}).</translation>
+    </message>
+    <message>
+      <source>update.no_room</source>
+      <translation>The update takes {needed:size} when unpacked, but only {free:size} are free. Nothing was installed.</translation>
+    </message>
+    <message>
+      <source>update.not_fetched</source>
+      <translation>No server gave {file}: {why}. What was fetched is kept for the next try.</translation>
+    </message>
+    <message>
+      <source>update.not_written</source>
+      <translation>The update cannot be written to {folder}: {why}.</translation>
+    </message>
+    <message>
+      <source>update.older</source>
+      <translation>The release feed offers {offered}, which is not newer than {installed}. Hearth never goes back to an older version.</translation>
+    </message>
+    <message>
+      <source>update.replayed</source>
+      <translation>The release feed is older than what this PC has seen already. Somebody may be replaying it. Nothing was installed.</translation>
+    </message>
+    <message>
+      <source>update.sources</source>
+      <translation>This Hearth runs from its sources. Update those, for example with “git pull”.</translation>
+    </message>
+    <message>
+      <source>update.taken_back</source>
+      <translation>Hearth {version} did not start within a minute. The former version runs again, with your data as they were.</translation>
+    </message>
+    <message>
+      <source>update.under_way</source>
+      <translation>Another update is under way.</translation>
+    </message>
+    <message>
+      <source>update.unreachable</source>
+      <translation>The release feed cannot be reached: {why}.</translation>
+    </message>
+    <message>
+      <source>update.unsigned</source>
+      <translation>The release feed is not signed by those whom this Hearth trusts. Nothing was installed.</translation>
     </message>
     <message>
       <source>upkeep.fails</source>

@@ -5,14 +5,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QDate, QLocale, Qt
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QWidget
 
 from app import theme as look
 from app.actions import Actions
 from app.language import locale, mark, told, tr
-from app.pages.settings.setting_row import Section
+from app.pages.settings.setting_row import Section, action_row
 from app.pages.settings.synonyms import synonyms
-from app.widgets.basics import Divider, Label, Notice, Pair, Panel
+from app.widgets.basics import Divider, Label, Notice, Panel
 from app.widgets.boxes import STRETCH, hbox, vbox
 from app.widgets.buttons import Button
 from core import consent
@@ -49,11 +48,11 @@ class ConsentCard(Section):
         row = hbox(STRETCH, self.keep, self.sure, spacing=look.S)
         vbox(asks, row, spacing=look.S, margins=(look.L, look.M, look.L, look.M), within=self.question)
         self.question.hide()
-        self.body.addWidget(_row(tr("Withdraw consent"), tr(WITHDRAW), self.withdraw, self.given))
+        self.body.addWidget(action_row(tr("Withdraw consent"), tr(WITHDRAW), self.withdraw, self.given))
         self.body.addWidget(self.question)
         self.body.addWidget(self.notice)
         self.body.addWidget(Divider())
-        self.body.addWidget(_row(tr("Quit Hearth"), tr(QUIT), self.quit))
+        self.body.addWidget(action_row(tr("Quit Hearth"), tr(QUIT), self.quit))
 
     def _ask(self) -> None:
         self.withdraw.setEnabled(False)
@@ -90,9 +89,3 @@ class ConsentCard(Section):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._keep()
-
-
-def _row(label: str, explanation: str, button: Button, *more: QWidget) -> QWidget:
-    words = QWidget()
-    vbox(Label(label, "strong"), Label(explanation, "cap", "text2", wrap=True), *more, spacing=2, within=words)
-    return Pair(words, button, (1, 0), early=False, spacing=look.L)

@@ -296,6 +296,13 @@ class Section(Card):
         return fits
 
 
+def action_row(label: str, explanation: str, button: Button, *more: QWidget) -> QWidget:
+    """What a button does, beside it; more below the explanation."""
+    words = QWidget()
+    vbox(Label(label, "strong"), Label(explanation, "cap", "text2", wrap=True), *more, spacing=2, within=words)
+    return Pair(words, button, (1, 0), early=False, spacing=look.L)
+
+
 class _Dot(QWidget):
     def __init__(self) -> None:
         super().__init__()

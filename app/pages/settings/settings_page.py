@@ -2,6 +2,7 @@
 
 import dataclasses
 import typing
+from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt, QTimer, Signal
@@ -12,10 +13,12 @@ from app.actions import Actions
 from app.language import is_spoken, mark, told, tr, tr_setting
 from app.pages.settings.changes import DEFAULTS, Changes, Values
 from app.pages.settings.consent_card import ConsentCard
+from app.pages.settings.data_card import DataCard
 from app.pages.settings.recovery_words import WHAT, RecoveryWords
 from app.pages.settings.setting_row import Group, Row, Section, links_row, login_row, row_of
 from app.pages.settings.side import Side
 from app.pages.settings.synonyms import synonyms
+from app.pages.settings.update_card import UpdateCard
 from app.theme import theme
 from app.widgets.basics import Label, Notice
 from app.widgets.boxes import STRETCH, add
@@ -37,7 +40,7 @@ FIRST_GROUPS = 3
 LOW = 480
 """Pixels that all sections need one below the other."""
 TRUST = mark("What leaves this PC, and which program it is")
-IDENTITY, CONSENT = "Identity", "Consent"
+IDENTITY, DATA, UPDATES, CONSENT = "Identity", "Data", "Updates", "Consent"
 ABOVE = 14
 """Pixels over a section that was jumped to."""
 
@@ -74,15 +77,20 @@ class SettingsPage(Page):
         self.identity = Section(tr("Identity"), found_by)
         self.identity.body.addWidget(self.words)
         self.body.insertWidget(self.body.indexOf(self.groups[ADVANCED]), self.identity)
+        self.data = DataCard(client.folder)
+        self.body.insertWidget(self.body.indexOf(self.groups[ADVANCED]), self.data)
+        self.updates = UpdateCard(client.folder)
+        self.body.insertWidget(self.body.indexOf(self.groups[ADVANCED]), self.updates)
         self.consent = ConsentCard(client.folder, actions)
         self.body.addWidget(self.consent)
         self.trust = Button(tr(TRUST), "link", "shield", clicked=lambda: actions.open_page.emit("trust"))
         add(self.body, (self.trust, Qt.AlignmentFlag.AlignLeft), STRETCH)
         self.sections: dict[str, Group | Section] = {**self.groups}
         advanced = self.sections.pop(ADVANCED)
-        self.sections |= {IDENTITY: self.identity, ADVANCED: advanced, CONSENT: self.consent}
+        self.sections |= {IDENTITY: self.identity, DATA: self.data, UPDATES: self.updates}
+        self.sections |= {ADVANCED: advanced, CONSENT: self.consent}
         if is_elsewhere(client.folder):  # key and consent are the other PC's
-            for name in (IDENTITY, CONSENT):
+            for name in (IDENTITY, DATA, UPDATES, CONSENT):
                 self.sections.pop(name).hide()
         self.side.list_sections([(name, card.title.text()) for name, card in self.sections.items()])
         order_focus(self)
@@ -234,6 +242,10 @@ class SettingsPage(Page):
         self._scroll_to(row, self._scroll.height() // 4)
         first = next(stops(row.control), row.control)
         first.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def start_folder(self, folder: Path) -> None:
+        """Tell which folder Hearth was started with, which may lead to that of the data."""
+        self.data.start = self.updates.start = folder
 
     # what the worker has
 

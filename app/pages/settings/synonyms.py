@@ -55,11 +55,14 @@ SYNONYMS = {
     "reduced_motion": mark("animation effects accessibility"),
     "notify_attention": mark("notification alert message warning popup error"),
     "notify_milestone": mark("notification alert message popup badge"),
+    "check_updates": mark("upgrade new version download release automatic"),
     "notify_update": mark("notification alert message popup version"),
     "control_port": mark("socket remote ssh cli"),
     "login": mark("autostart auto start startup boot launch"),
     "links": mark("url browser hearth:// protocol handler"),
     "identity": mark("key private key backup recovery words seed phrase password account"),
+    "updates": mark("upgrade new version download release patch"),
+    "data": mark("folder directory disk storage backup export import migrate reset uninstall remove erase wipe"),
     "consent": mark("quit exit close stop end uninstall revoke withdraw privacy agreement terms opt out"),
 }
 """By name of the setting, or of what else the page shows."""

@@ -1,0 +1,144 @@
+"""Asks the feed for the newest release. What is not signed, expired, replayed or damaged is refused, and says so."""
+
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple, TypeVar
+
+import msgspec
+from tuf.api.exceptions import (
+    BadVersionNumberError,
+    DownloadError,
+    DownloadLengthMismatchError,
+    ExpiredMetadataError,
+    RepositoryError,
+    UnsignedMetadataError,
+)
+from tuf.ngclient.config import UpdaterConfig
+from tuf.ngclient.updater import Updater
+from urllib3.exceptions import HTTPError
+
+from core.contracts.errors import UNREADABLE, UpdateError
+from core.contracts.notices import notice
+from core.regular_files import read_regular
+from core.update.installation import FEED, TRUSTED, Installation
+from core.update.releases import (
+    MOST_LIST,
+    MOST_RELEASE,
+    File,
+    Part,
+    Release,
+    is_inside,
+    leads_inside,
+    part_target,
+    release_id,
+    release_target,
+    this_platform,
+)
+
+T = TypeVar("T")
+FILES, METADATA, TARGETS = "files", "metadata", "targets"
+"""Below the feed's address."""
+
+
+class Offer(NamedTuple):
+    """A release that may be installed."""
+
+    id: str
+    release: Release
+    document: bytes
+    """The release as it was signed."""
+    files: tuple[File, ...]
+    """Of all parts."""
+    sources: tuple[str, ...]
+    """Folders of web servers that have them by their hash."""
+
+
+def look(installation: Installation) -> Offer | None:
+    """The newest release, if it is another one than what is installed.
+
+    Raises:
+        UpdateError: there is no feed, it cannot be reached or believed, or it offers something older.
+    """
+    if (found := installation.feed()) is None:
+        raise UpdateError(notice("update.no_feed"))
+    address, root = found
+    fault: Exception | None = None
+    for url in address.urls:
+        try:
+            return _look(installation, url.rstrip("/"), root)
+        except DownloadLengthMismatchError as error:
+            raise UpdateError(notice("update.damaged", why=str(error))) from error
+        except (DownloadError, HTTPError) as error:  # a connection that breaks is not wrapped
+            fault = error
+        except ExpiredMetadataError as error:
+            raise UpdateError(notice("update.expired")) from error
+        except BadVersionNumberError as error:
+            raise UpdateError(notice("update.replayed")) from error
+        except UnsignedMetadataError as error:
+            raise UpdateError(notice("update.unsigned")) from error
+        except RepositoryError as error:
+            raise UpdateError(notice("update.damaged", why=str(error))) from error
+        except OSError as error:
+            why = str(error.strerror or error)
+            raise UpdateError(notice("update.not_written", folder=str(installation.root), why=why)) from error
+    raise UpdateError(notice("update.unreachable", why=str(fault))) from fault
+
+
+def _look(installation: Installation, url: str, root: bytes) -> Offer | None:
+    trusted = installation.root / FEED / TRUSTED
+    trusted.mkdir(exist_ok=True)
+    config = UpdaterConfig(app_user_agent="hearth")
+    updater = Updater(
+        str(trusted), f"{url}/{METADATA}/", str(trusted), f"{url}/{TARGETS}/", config=config, bootstrap=root
+    )
+    updater.refresh()
+    platform = this_platform()
+    document = _target(updater, release_target(platform), MOST_RELEASE)
+    if document is None:
+        raise UpdateError(notice("update.no_platform", platform=platform))
+    release = _decoded(document, Release)
+    mine, offered = installation.release(installation.current), release_id(document)
+    if offered == installation.current:
+        return None
+    if mine is not None and release.number <= mine.number:
+        raise UpdateError(notice("update.older", offered=release.version, installed=mine.version))
+    files: list[File] = []
+    for part, sha256 in release.parts.items():
+        listed = _target(updater, part_target(platform, part), MOST_LIST, sha256)
+        files += _decoded(listed or b"", Part).files
+    _check(files)
+    return Offer(offered, release, document, tuple(files), (f"{url}/{FILES}", *release.mirrors))
+
+
+def _target(updater: Updater, name: str, most: int, sha256: str = "") -> bytes | None:
+    """A signed file of the feed; None: it has none of that name, or another one than expected."""
+    info = updater.get_targetinfo(name)
+    if info is None or (sha256 and info.hashes.get("sha256") != sha256):
+        return None
+    if info.length > most:
+        raise UpdateError(notice("update.damaged", why=f"{name} has {info.length:,} bytes"))
+    path = updater.find_cached_target(info) or updater.download_target(info)
+    return read_regular(Path(path), most)
+
+
+def _decoded(document: bytes, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(document, type=kind)
+    except UNREADABLE as error:
+        raise UpdateError(notice("update.damaged", why=str(error))) from error
+
+
+def _check(files: list[File]) -> None:
+    """Whether all files stay within the version's folder, each by a name of its own; links last.
+
+    Raises:
+        UpdateError: they do not.
+    """
+    paths = {file.path for file in files}
+    links = {file.path for file in files if file.link}
+    for file in files:
+        above = {parent.as_posix() for parent in PurePosixPath(file.path).parents}
+        good = is_inside(file.path) and not above & paths and (leads_inside(file) if file.link else file.sha256)
+        if not good or above & links:
+            raise UpdateError(notice("update.damaged", why=f"it has a file called {file.path[:80]!r}"))
+    if len(paths) != len(files):
+        raise UpdateError(notice("update.damaged", why="it names a file twice"))
