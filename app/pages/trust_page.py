@@ -239,7 +239,7 @@ class LicencesCard(Card):
         self.model.set_rows(libraries)
         self.table.setVisible(bool(libraries))
         self.words.setVisible(not libraries)
-        self.words.setText(tr("No library says what it is. Their licences are in the program's folder."))
+        self.words.setText(tr("No library says what it is; their licences are in the program's folder."))
 
     def fail(self, sentence: str) -> None:
         self.words.setText(sentence)

@@ -3161,8 +3161,8 @@
       <translation>Bibliotheken und ihre Lizenzen</translation>
     </message>
     <message>
-      <source>No library says what it is. Their licences are in the program's folder.</source>
-      <translation>Keine Bibliothek nennt sich selbst. Die Lizenzen liegen im Ordner des Programms.</translation>
+      <source>No library says what it is; their licences are in the program's folder.</source>
+      <translation>Keine Bibliothek nennt sich selbst; die Lizenzen liegen im Ordner des Programms.</translation>
     </message>
     <message>
       <source>Trust</source>
@@ -3816,7 +3816,7 @@
       <translation>Diese GPUs nicht benutzen</translation>
     </message>
     <message>
-      <source>Ids of GPUs.</source>
+      <source>IDs of GPUs.</source>
       <translation>IDs von GPUs.</translation>
     </message>
     <message>
@@ -3921,7 +3921,7 @@
     </message>
     <message>
       <source>To all peers together. Automatic is a quarter of your line's upload, as measured with peers, and spares your local network. For no limit at all, enter 10,000,000.</source>
-      <translation>An alle Peers zusammen. Automatisch ist ein Viertel Ihres Uploads, gemessen mit Peers; Ihr lokales Netz ist ausgenommen. Für gar keine Grenze geben Sie 10.000.000 ein.</translation>
+      <translation>An alle Peers zusammen. Automatisch ist ein Viertel deines Uploads, gemessen mit Peers; dein lokales Netzwerk ist ausgenommen. Für gar keine Grenze gib 10.000.000 ein.</translation>
     </message>
     <message>
       <source>Download at most</source>
@@ -4284,7 +4284,7 @@
     </message>
     <message>
       <source>backup.exists</source>
-      <translation>{file} gibt es schon. Wählen Sie einen anderen Namen, oder ersetzen Sie die Datei mit --force.</translation>
+      <translation>{file} gibt es schon. Wähle einen anderen Namen, oder ersetze die Datei mit --force.</translation>
     </message>
     <message>
       <source>backup.not_written</source>
@@ -4873,7 +4873,7 @@
     </message>
     <message>
       <source>data.in_use</source>
-      <translation>Hearth benutzt {folder} noch. Beenden Sie es und versuchen Sie es dann erneut.</translation>
+      <translation>Hearth benutzt {folder} noch. Beende es und versuch es dann erneut.</translation>
     </message>
     <message>
       <source>data.line_too_long</source>
@@ -5215,7 +5215,7 @@
     </message>
     <message>
       <source>file.loss_line</source>
-      <translation>Wie schnell Ihre Leitung sendet, wird neu gemessen.</translation>
+      <translation>Wie schnell deine Leitung sendet, wird neu gemessen.</translation>
     </message>
     <message>
       <source>file.loss_ports</source>
@@ -5251,7 +5251,7 @@
     </message>
     <message>
       <source>folder.moved_away</source>
-      <translation>Die Daten von {first} wurden nach {folder} verschoben; dieser Ordner ist nicht da. Schließen Sie das Laufwerk an und starten Sie Hearth dann erneut.</translation>
+      <translation>Die Daten von {first} wurden nach {folder} verschoben; dieser Ordner ist nicht da. Schließe die Festplatte an und starte Hearth dann erneut.</translation>
     </message>
     <message>
       <source>folder.newer</source>
@@ -5778,23 +5778,23 @@
     </message>
     <message>
       <source>line.chosen</source>
-      <translation>Höchstens {rate:traffic}/s, wie von Ihnen gewählt.</translation>
+      <translation>Höchstens {rate:traffic}/s, wie du es gewählt hast.</translation>
     </message>
     <message>
       <source>line.measured</source>
-      <translation>Höchstens {rate:traffic}/s an Peers außerhalb Ihres lokalen Netzes: ein Viertel der gemessenen {measured:traffic}/s.</translation>
+      <translation>Höchstens {rate:traffic}/s an Peers außerhalb deines lokalen Netzwerks: ein Viertel der gemessenen {measured:traffic}/s.</translation>
     </message>
     <message>
       <source>line.quota</source>
-      <translation>Höchstens {rate:traffic}/s: Vom Datenvolumen dieses Monats ist wenig übrig.</translation>
+      <translation>Höchstens {rate:traffic}/s: Vom Datenverkehr dieses Monats ist wenig übrig.</translation>
     </message>
     <message>
       <source>line.twice</source>
-      <translation>Höchstens {rate:traffic}/s von Peers außerhalb Ihres lokalen Netzes: das Doppelte der automatischen Upload-Grenze.</translation>
+      <translation>Höchstens {rate:traffic}/s von Peers außerhalb deines lokalen Netzwerks: das Doppelte der automatischen Upload-Grenze.</translation>
     </message>
     <message>
       <source>line.unmeasured</source>
-      <translation>Höchstens {rate:traffic}/s an Peers außerhalb Ihres lokalen Netzes, bis Ihr Upload gemessen ist.</translation>
+      <translation>Höchstens {rate:traffic}/s an Peers außerhalb deines lokalen Netzwerks, bis dein Upload gemessen ist.</translation>
     </message>
     <message>
       <source>links.not_changed</source>
@@ -6234,7 +6234,7 @@
     </message>
     <message>
       <source>move.disk_full</source>
-      <translation>Das Laufwerk von {folder} ist voll. Es wurde nichts verschoben.</translation>
+      <translation>Die Festplatte von {folder} ist voll. Es wurde nichts verschoben.</translation>
     </message>
     <message>
       <source>move.failed</source>
@@ -6242,11 +6242,11 @@
     </message>
     <message>
       <source>move.inside</source>
-      <translation>{folder} und der Datenordner liegen ineinander. Wählen Sie einen anderen Ordner.</translation>
+      <translation>{folder} und der Datenordner liegen ineinander. Wähle einen anderen Ordner.</translation>
     </message>
     <message>
       <source>move.no_folder</source>
-      <translation>{folder} ist eine Datei. Wählen Sie einen Ordner.</translation>
+      <translation>{folder} ist eine Datei. Wähle einen Ordner.</translation>
     </message>
     <message>
       <source>move.no_room</source>
@@ -6254,7 +6254,7 @@
     </message>
     <message>
       <source>move.not_empty</source>
-      <translation>{folder} ist nicht leer. Wählen Sie einen leeren Ordner oder einen Namen, den es noch nicht gibt.</translation>
+      <translation>{folder} ist nicht leer. Wähle einen leeren Ordner oder einen Namen, den es noch nicht gibt.</translation>
     </message>
     <message>
       <source>move.same</source>
@@ -6485,7 +6485,7 @@
     </message>
     <message>
       <source>purge.left</source>
-      <translation>Etwas konnte nicht gelöscht werden: {folders}. Löschen Sie es von Hand.</translation>
+      <translation>Etwas konnte nicht gelöscht werden: {folders}. Lösche es von Hand.</translation>
     </message>
     <message>
       <source>question.empty_picture</source>
@@ -6617,7 +6617,7 @@
     </message>
     <message>
       <source>restore.newer</source>
-      <translation>Die Sicherung stammt von einem neueren Hearth. Installieren Sie zuerst dieses.</translation>
+      <translation>Die Sicherung stammt von einem neueren Hearth. Installiere zuerst dieses.</translation>
     </message>
     <message>
       <source>restore.no_room</source>
@@ -6625,7 +6625,7 @@
     </message>
     <message>
       <source>restore.not_empty</source>
-      <translation>{folder} enthält bereits Daten. Um sie alle zu löschen und die Sicherung einzuspielen, geben Sie --force an.</translation>
+      <translation>{folder} enthält bereits Daten. Um sie alle zu löschen und die Sicherung einzuspielen, gib --force an.</translation>
     </message>
     <message>
       <source>restore.unreadable</source>
@@ -7156,7 +7156,7 @@
     </message>
     <message>
       <source>traffic.line</source>
-      <translation>Messung Ihres Uploads</translation>
+      <translation>Messung deines Uploads</translation>
     </message>
     <message>
       <source>traffic.other</source>

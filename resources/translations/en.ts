@@ -2407,7 +2407,7 @@
     </message>
     <message>
       <source>move.inside</source>
-      <translation>{folder} and the data folder lie one inside the other. Choose another folder.</translation>
+      <translation>{folder} and the data folder are one inside the other. Choose another folder.</translation>
     </message>
     <message>
       <source>move.no_folder</source>
@@ -2782,7 +2782,7 @@
     </message>
     <message>
       <source>restore.newer</source>
-      <translation>The backup is of a newer Hearth. Install that one first.</translation>
+      <translation>The backup is from a newer Hearth. Install that one first.</translation>
     </message>
     <message>
       <source>restore.no_room</source>
