@@ -193,7 +193,7 @@ def main() -> None:
         folder, other = Path(name) / "hearth", Path(name) / "backbone"
         for one in (folder, other):
             agreed(one)
-        settings_file.save(folder, Settings().changed({"busy_cpu_percent": 0}))  # it trains on a busy machine, too
+        settings_file.save(folder, Settings(busy_cpu_percent=0))  # it trains on a busy machine, too
         a_summer.write(folder, time.time(), gpu="cpu")
         with worker(other, "--role", "backbone", "--listen", HERE) as backbone:
             known = str(backbone.call("network", {"first": 0})["address"])
