@@ -3077,6 +3077,18 @@
       <translation>Trainer des Laufs</translation>
     </message>
     <message>
+      <source>Tokens or work that let a key in, and which tokens were revoked</source>
+      <translation>Token oder Arbeit, durch die ein Schlüssel zugelassen wird, und welche Token widerrufen sind</translation>
+    </message>
+    <message>
+      <source>What the run is, signed by its organiser</source>
+      <translation>Was der Lauf ist, vom Veranstalter unterschrieben</translation>
+    </message>
+    <message>
+      <source>Bytes without content, to measure how fast your line sends</source>
+      <translation>Bytes ohne Inhalt, um zu messen, wie schnell deine Leitung sendet</translation>
+    </message>
+    <message>
       <source>Names and versions of experts</source>
       <translation>Namen und Versionen von Experten</translation>
     </message>
@@ -7131,6 +7143,10 @@
       <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was sich an den Experten auf diesem PC geändert hat ({error}). Das Training läuft weiter; bitte melde es.</translation>
     </message>
     <message>
+      <source>traffic.access</source>
+      <translation>Zulassung von Peers</translation>
+    </message>
+    <message>
       <source>traffic.blob</source>
       <translation>Kopien von Checkpoints</translation>
     </message>
@@ -7159,6 +7175,10 @@
       <translation>Messung deines Uploads</translation>
     </message>
     <message>
+      <source>traffic.net</source>
+      <translation>Verbindungsaufbau</translation>
+    </message>
+    <message>
       <source>traffic.other</source>
       <translation>Paketköpfe und Übriges</translation>
     </message>
@@ -7169,6 +7189,10 @@
     <message>
       <source>traffic.relay</source>
       <translation>Für andere weitergereicht</translation>
+    </message>
+    <message>
+      <source>traffic.run</source>
+      <translation>Manifeste</translation>
     </message>
     <message>
       <source>traffic.telemetry</source>

@@ -3296,6 +3296,10 @@
       <translation>Other peers could not be told {times:count} times in a row what changed among the experts on this PC ({error}). Training continues; please report it.</translation>
     </message>
     <message>
+      <source>traffic.access</source>
+      <translation>Letting peers in</translation>
+    </message>
+    <message>
       <source>traffic.blob</source>
       <translation>Copies of checkpoints</translation>
     </message>
@@ -3324,6 +3328,10 @@
       <translation>Measuring your upload</translation>
     </message>
     <message>
+      <source>traffic.net</source>
+      <translation>Connection setup</translation>
+    </message>
+    <message>
       <source>traffic.other</source>
       <translation>Headers and the rest</translation>
     </message>
@@ -3334,6 +3342,10 @@
     <message>
       <source>traffic.relay</source>
       <translation>Passed on for others</translation>
+    </message>
+    <message>
+      <source>traffic.run</source>
+      <translation>Manifests</translation>
     </message>
     <message>
       <source>traffic.telemetry</source>
