@@ -71,6 +71,11 @@ KINDS = {
         mark("the brokers and boards that the run names"),
     ),
     "trunk": Kind("chart", mark("What the trunk has learned, compressed"), mark("trainers of the run")),
+    "access": Kind(
+        "key", mark("Tokens or work that let a key in, and which tokens were revoked"), mark("peers of the run")
+    ),
+    "run": Kind("runs", mark("What the run is, signed by its organiser"), mark("peers of the run")),
+    "line": Kind("up", mark("Bytes without content, to measure how fast your line sends"), mark("peers of the run")),
     "host": Kind("person", mark("Names and versions of experts"), mark("peers of the run")),
     "reach": Kind(
         "network", mark("Addresses, and knocks that open a way through routers"), mark("peers that help others to meet")
@@ -78,8 +83,8 @@ KINDS = {
     "relay": Kind("lock", mark("Encrypted traffic of two others, which this PC cannot read"), mark("those two peers")),
     "other": Kind("info", mark("Packet headers, acknowledgements, what is under way"), mark("all of these")),
 }
-OLD_KINDS = {"blob": "file"}
-"""What version 0.1.0 wrote into the ledger, and what it is called now."""
+ALIKE = {"blob": "file", "net": "reach"}
+"""Kinds in the ledger that are shown as another one; "blob" is what version 0.1.0 wrote."""
 UNKNOWN = Kind("question", mark("From a newer version of the worker"), mark("peers of the run"))
 FACTS = [
     (
@@ -157,7 +162,7 @@ class TrafficCard(Card):
         for device, amounts in totals.all.devices.items():
             if device.startswith(KIND):
                 kind = device.removeprefix(KIND)
-                kind = OLD_KINDS.get(kind, kind)
+                kind = ALIKE.get(kind, kind)
                 out, into = kinds.get(kind, (0, 0))
                 kinds[kind] = out + amounts.bytes_out, into + amounts.bytes_in
         for kind in kinds.keys() - self.rows.keys():
@@ -239,7 +244,7 @@ class LicencesCard(Card):
         self.model.set_rows(libraries)
         self.table.setVisible(bool(libraries))
         self.words.setVisible(not libraries)
-        self.words.setText(tr("No library says what it is. Their licences are in the program's folder."))
+        self.words.setText(tr("No library says what it is; their licences are in the program's folder."))
 
     def fail(self, sentence: str) -> None:
         self.words.setText(sentence)

@@ -77,7 +77,23 @@ class Period(msgspec.Struct, frozen=True):
 
 
 TRAFFIC = frozenset(
-    {"expert", "file", "blob", "trunk", "credit", "telemetry", "dht", "host", "line", "relay", "reach", "other"}
+    [
+        "expert",
+        "file",
+        "blob",
+        "trunk",
+        "credit",
+        "telemetry",
+        "dht",
+        "host",
+        "line",
+        "relay",
+        "reach",
+        "access",
+        "run",
+        "net",
+        "other",
+    ]
 )
 """Kinds of traffic; version 0.1.0 calls those of files "blob"."""
 

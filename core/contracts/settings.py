@@ -121,7 +121,7 @@ class Settings:
         "Small experts use only one, which is faster.",
         step=1, zero="Automatic",
     )  # fmt: skip
-    gpus_off: Names = setting((), DEVICES, "GPUs not to use", "Ids of GPUs.", hidden=True)
+    gpus_off: Names = setting((), DEVICES, "GPUs not to use", "IDs of GPUs.", hidden=True)
     gpu_memory_percent: Share = setting(
         80, DEVICES, "GPU memory", "How much of a GPU's memory may be used.", "%", step=5
     )

@@ -3332,6 +3332,18 @@
       <translation>Trainer des Laufs</translation>
     </message>
     <message>
+      <source>Tokens or work that let a key in, and which tokens were revoked</source>
+      <translation>Token oder Arbeit, durch die ein Schlüssel zugelassen wird, und welche Token widerrufen sind</translation>
+    </message>
+    <message>
+      <source>What the run is, signed by its organiser</source>
+      <translation>Was der Lauf ist, vom Veranstalter unterschrieben</translation>
+    </message>
+    <message>
+      <source>Bytes without content, to measure how fast your line sends</source>
+      <translation>Bytes ohne Inhalt, um zu messen, wie schnell deine Leitung sendet</translation>
+    </message>
+    <message>
       <source>Names and versions of experts</source>
       <translation>Namen und Versionen von Experten</translation>
     </message>
@@ -3416,8 +3428,8 @@
       <translation>Bibliotheken und ihre Lizenzen</translation>
     </message>
     <message>
-      <source>No library says what it is. Their licences are in the program's folder.</source>
-      <translation>Keine Bibliothek nennt sich selbst. Die Lizenzen liegen im Ordner des Programms.</translation>
+      <source>No library says what it is; their licences are in the program's folder.</source>
+      <translation>Keine Bibliothek nennt sich selbst; die Lizenzen liegen im Ordner des Programms.</translation>
     </message>
     <message>
       <source>Trust</source>
@@ -4071,7 +4083,7 @@
       <translation>Diese GPUs nicht benutzen</translation>
     </message>
     <message>
-      <source>Ids of GPUs.</source>
+      <source>IDs of GPUs.</source>
       <translation>IDs von GPUs.</translation>
     </message>
     <message>
@@ -4547,7 +4559,7 @@
     </message>
     <message>
       <source>backup.exists</source>
-      <translation>{file} gibt es schon. Wählen Sie einen anderen Namen, oder ersetzen Sie die Datei mit --force.</translation>
+      <translation>{file} gibt es schon. Wähle einen anderen Namen, oder ersetze die Datei mit --force.</translation>
     </message>
     <message>
       <source>backup.not_written</source>
@@ -5136,7 +5148,7 @@
     </message>
     <message>
       <source>data.in_use</source>
-      <translation>Hearth benutzt {folder} noch. Beenden Sie es und versuchen Sie es dann erneut.</translation>
+      <translation>Hearth benutzt {folder} noch. Beende es und versuch es dann erneut.</translation>
     </message>
     <message>
       <source>data.line_too_long</source>
@@ -5514,7 +5526,7 @@
     </message>
     <message>
       <source>folder.moved_away</source>
-      <translation>Die Daten von {first} wurden nach {folder} verschoben; dieser Ordner ist nicht da. Schließen Sie das Laufwerk an und starten Sie Hearth dann erneut.</translation>
+      <translation>Die Daten von {first} wurden nach {folder} verschoben; dieser Ordner ist nicht da. Schließe die Festplatte an und starte Hearth dann erneut.</translation>
     </message>
     <message>
       <source>folder.newer</source>
@@ -6041,7 +6053,7 @@
     </message>
     <message>
       <source>line.chosen</source>
-      <translation>Höchstens {rate:traffic}/s, wie von dir gewählt.</translation>
+      <translation>Höchstens {rate:traffic}/s, wie du es gewählt hast.</translation>
     </message>
     <message>
       <source>line.measured</source>
@@ -6049,7 +6061,7 @@
     </message>
     <message>
       <source>line.quota</source>
-      <translation>Höchstens {rate:traffic}/s: Vom Datenvolumen dieses Monats ist wenig übrig.</translation>
+      <translation>Höchstens {rate:traffic}/s: Vom Datenverkehr dieses Monats ist wenig übrig.</translation>
     </message>
     <message>
       <source>line.twice</source>
@@ -6497,7 +6509,7 @@
     </message>
     <message>
       <source>move.disk_full</source>
-      <translation>Das Laufwerk von {folder} ist voll. Es wurde nichts verschoben.</translation>
+      <translation>Die Festplatte von {folder} ist voll. Es wurde nichts verschoben.</translation>
     </message>
     <message>
       <source>move.failed</source>
@@ -6505,11 +6517,11 @@
     </message>
     <message>
       <source>move.inside</source>
-      <translation>{folder} und der Datenordner liegen ineinander. Wählen Sie einen anderen Ordner.</translation>
+      <translation>{folder} und der Datenordner liegen ineinander. Wähle einen anderen Ordner.</translation>
     </message>
     <message>
       <source>move.no_folder</source>
-      <translation>{folder} ist eine Datei. Wählen Sie einen Ordner.</translation>
+      <translation>{folder} ist eine Datei. Wähle einen Ordner.</translation>
     </message>
     <message>
       <source>move.no_room</source>
@@ -6517,7 +6529,7 @@
     </message>
     <message>
       <source>move.not_empty</source>
-      <translation>{folder} ist nicht leer. Wählen Sie einen leeren Ordner oder einen Namen, den es noch nicht gibt.</translation>
+      <translation>{folder} ist nicht leer. Wähle einen leeren Ordner oder einen Namen, den es noch nicht gibt.</translation>
     </message>
     <message>
       <source>move.same</source>
@@ -6748,7 +6760,7 @@
     </message>
     <message>
       <source>purge.left</source>
-      <translation>Etwas konnte nicht gelöscht werden: {folders}. Löschen Sie es von Hand.</translation>
+      <translation>Etwas konnte nicht gelöscht werden: {folders}. Lösche es von Hand.</translation>
     </message>
     <message>
       <source>question.empty_picture</source>
@@ -6880,7 +6892,7 @@
     </message>
     <message>
       <source>restore.newer</source>
-      <translation>Die Sicherung stammt von einem neueren Hearth. Installieren Sie zuerst dieses.</translation>
+      <translation>Die Sicherung stammt von einem neueren Hearth. Installiere zuerst dieses.</translation>
     </message>
     <message>
       <source>restore.no_room</source>
@@ -6888,7 +6900,7 @@
     </message>
     <message>
       <source>restore.not_empty</source>
-      <translation>{folder} enthält bereits Daten. Um sie alle zu löschen und die Sicherung einzuspielen, geben Sie --force an.</translation>
+      <translation>{folder} enthält bereits Daten. Um sie alle zu löschen und die Sicherung einzuspielen, gib --force an.</translation>
     </message>
     <message>
       <source>restore.unreadable</source>
@@ -7394,6 +7406,10 @@
       <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was sich an den Experten auf diesem PC geändert hat ({error}). Das Training läuft weiter; bitte melde es.</translation>
     </message>
     <message>
+      <source>traffic.access</source>
+      <translation>Zulassung von Peers</translation>
+    </message>
+    <message>
       <source>traffic.blob</source>
       <translation>Kopien und Daten</translation>
     </message>
@@ -7422,6 +7438,10 @@
       <translation>Messung deines Uploads</translation>
     </message>
     <message>
+      <source>traffic.net</source>
+      <translation>Verbindungsaufbau</translation>
+    </message>
+    <message>
       <source>traffic.other</source>
       <translation>Paketköpfe und Übriges</translation>
     </message>
@@ -7432,6 +7452,10 @@
     <message>
       <source>traffic.relay</source>
       <translation>Für andere weitergereicht</translation>
+    </message>
+    <message>
+      <source>traffic.run</source>
+      <translation>Manifeste</translation>
     </message>
     <message>
       <source>traffic.telemetry</source>

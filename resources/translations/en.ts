@@ -2414,7 +2414,7 @@
     </message>
     <message>
       <source>move.inside</source>
-      <translation>{folder} and the data folder lie one inside the other. Choose another folder.</translation>
+      <translation>{folder} and the data folder are one inside the other. Choose another folder.</translation>
     </message>
     <message>
       <source>move.no_folder</source>
@@ -2789,7 +2789,7 @@
     </message>
     <message>
       <source>restore.newer</source>
-      <translation>The backup is of a newer Hearth. Install that one first.</translation>
+      <translation>The backup is from a newer Hearth. Install that one first.</translation>
     </message>
     <message>
       <source>restore.no_room</source>
@@ -3303,6 +3303,10 @@
       <translation>Other peers could not be told {times:count} times in a row what changed among the experts on this PC ({error}). Training continues; please report it.</translation>
     </message>
     <message>
+      <source>traffic.access</source>
+      <translation>Letting peers in</translation>
+    </message>
+    <message>
       <source>traffic.blob</source>
       <translation>Copies and data</translation>
     </message>
@@ -3331,6 +3335,10 @@
       <translation>Measuring your upload</translation>
     </message>
     <message>
+      <source>traffic.net</source>
+      <translation>Connection setup</translation>
+    </message>
+    <message>
       <source>traffic.other</source>
       <translation>Headers and the rest</translation>
     </message>
@@ -3341,6 +3349,10 @@
     <message>
       <source>traffic.relay</source>
       <translation>Passed on for others</translation>
+    </message>
+    <message>
+      <source>traffic.run</source>
+      <translation>Manifests</translation>
     </message>
     <message>
       <source>traffic.telemetry</source>

@@ -85,7 +85,7 @@ def test_what_goes_wrong_is_told_in_the_windows_language(qtbot: QtBot, start: St
     assert "Das Modell hat in 30 s nicht geantwortet. Versuch es erneut." in texts(desktop.window.note)
     toy.hang_up()
     qtbot.waitUntil(lambda: not desktop.client.is_connected)
-    assert "Der Worker hat die Verbindung beendet. Es wird versucht, ihn wieder zu erreichen." in texts(desktop.window)
+    assert "Der Worker hat die Verbindung beendet. Hearth versucht, ihn wieder zu erreichen." in texts(desktop.window)
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_what_a_trainer_waits_for_is_said(page: NetworkPage) -> None:
     why = notice("trunk.too_few", n=3, step=812)
     page.trunk.show_trunk(make_trunk(waits=notice("trunk.waits_again", n=2, why=why), ends=notice("trunk.ends_again")))
     assert page.trunk.waits.text().startswith(
-        "Waits for the common step: 2 tries have failed. Too few of 3 trainers came to the round of step 812. It is "
+        "Waits for the common step: 2 tries have failed. Too few of 3 trainers came to the round of step 812. "
     )
     page.trunk.show_trunk(make_trunk(waits=waits, ends=ends, reached=True))
     assert page.trunk.said.text().startswith("The run has reached its goal: ") and not page.trunk.waits.isVisible()
