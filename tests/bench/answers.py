@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 
 from core.contracts.control import Continued, GenerateParams, Prediction, PredictParams
 from core.contracts.ledger import Totals
@@ -38,6 +39,8 @@ class Answering(msgspec.Struct):
     """Bytes or pictures a second, from the question to the last of them."""
     first_s: float
     """Until the first of them."""
+    processor_ms: float = 0.0
+    """Of Hearth's processes, for each of them: what a busy machine changes little."""
 
 
 def measure(quick: bool) -> dict[str, Any]:
@@ -73,7 +76,14 @@ def _beside_a_peer(rounds: int) -> dict[str, Any]:
 
 def _in_turn(running: RunningWorker, runs: list[str], rounds: int) -> dict[str, Any]:
     training, paused, back, usual = [], [], [], []
-    ask = _pictures if runs[0] == "digits" else _text
+    answers, count = (_pictures, PICTURES) if runs[0] == "digits" else (_text, LENGTH)
+
+    def ask(client: ControlClient, run: str) -> Answering:
+        before = _processor_s(running)
+        found = answers(client, run)
+        found.processor_ms = 1000 * (_processor_s(running) - before) / count
+        return found
+
     with ControlClient(running.folder) as client:
         for number in range(rounds):
             _until_all_grew(client, runs)
@@ -92,6 +102,8 @@ def _in_turn(running: RunningWorker, runs: list[str], rounds: int) -> dict[str, 
         "per_s_paused": round(statistics.median(one.per_s for one in paused), 2),
         "share_of_paused": round(statistics.median(pairs), 3),
         "shares": [round(pair, 3) for pair in pairs],
+        "processor_ms_training": spread([one.processor_ms for one in training]),
+        "processor_ms_paused": spread([one.processor_ms for one in paused]),
         "first_s_training": spread([one.first_s for one in training]),
         "first_s_paused": spread([one.first_s for one in paused]),
         "samples_again_s": spread(back),
@@ -112,6 +124,12 @@ def _pictures(client: ControlClient, run: str) -> Answering:
         client.call("predict", PredictParams(SIDE, SIDE, ONE, run), Prediction, PATIENCE_S)
         first.append(time.monotonic())
     return Answering(PICTURES / (time.monotonic() - start), first[0] - start)
+
+
+def _processor_s(running: RunningWorker) -> float:
+    """Of the worker and its children, so far."""
+    worker = psutil.Process(running.process.pid)
+    return sum(sum(one.cpu_times()[:2]) for one in (worker, *worker.children()))
 
 
 def _until_all_grew(client: ControlClient, runs: list[str]) -> float:
