@@ -1470,10 +1470,6 @@
       <translation>Zeichne mit der Maus oder einem Stift. Pfeiltasten bewegen, die Leertaste senkt und hebt den Stift.</translation>
     </message>
     <message>
-      <source>Not trained yet: any answer would be a guess.</source>
-      <translation>Noch nicht trainiert: Jede Antwort wäre geraten.</translation>
-    </message>
-    <message>
       <source>The compute process is starting; the model answers when it is ready.</source>
       <translation>Der Rechenprozess startet; das Modell antwortet, wenn er bereit ist.</translation>
     </message>
@@ -1540,6 +1536,14 @@
     <message>
       <source>{inked} of 64 cells hold ink.</source>
       <translation>{inked} von 64 Zellen enthalten Tinte.</translation>
+    </message>
+    <message>
+      <source>Not trained yet</source>
+      <translation>Noch nicht trainiert</translation>
+    </message>
+    <message>
+      <source>It would be a guess</source>
+      <translation>Es wäre geraten</translation>
     </message>
     <message>
       <source>The model is reading</source>

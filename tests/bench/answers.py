@@ -1,7 +1,6 @@
 """How fast the model answers a person while this PC trains, beside the same while it is paused; real workers.
 
-The two are asked in turn, so that a machine that is busier for a while slows both down. A peer that trains with the
-same experts asks for more work all the time.
+The two are asked in turn, so that a machine that is busier for a while slows both down.
 """
 
 import statistics
@@ -11,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import psutil
 
 from core.contracts.control import Continued, GenerateParams, Prediction, PredictParams
-from core.contracts.ledger import Totals
 from core.contracts.status import Status
 from core.control.client import ControlClient
 from tests.bench.machine import progress, spread
-from tests.workers import HERE, PATIENCE_S, RunningWorker, Workers, hearth, wait_until
+from tests.workers import PATIENCE_S, RunningWorker, wait_until, worker
 
 ROUNDS, QUICK = 7, 3
 LENGTH = 120
@@ -38,6 +37,8 @@ class Answering(msgspec.Struct):
     """Bytes or pictures a second, from the question to the last of them."""
     first_s: float
     """Until the first of them."""
+    cpu_ms: float = 0.0
+    """Of Hearth's processes, for each of them: what a busy machine changes little."""
 
 
 def measure(quick: bool) -> dict[str, Any]:
@@ -48,32 +49,26 @@ def measure(quick: bool) -> dict[str, Any]:
         further samples of each run in what the worker tells, which it does twice a second and after whole batches;
         beside that, the same between two samples with no question in between.
     """
-    rounds = QUICK if quick else ROUNDS
-    found = {name: _alone(runs, rounds) for name, runs in RUNS.items()}
-    return {**found, "text_beside_a_peer": _beside_a_peer(rounds)}
+    return {name: _of(runs, QUICK if quick else ROUNDS) for name, runs in RUNS.items()}
 
 
-def _alone(runs: list[str], rounds: int) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as name, Workers() as workers:
-        running = workers.start(Path(name), "--run", runs[0])
+def _of(runs: list[str], rounds: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as name, worker(Path(name), "--run", runs[0]) as running:
         for run in runs[1:]:
             running.call("join_run", {"run": run})
         return _in_turn(running, runs, rounds)
 
 
-def _beside_a_peer(rounds: int) -> dict[str, Any]:
-    """A peer hosts the same experts, trains, and asks this one for its own."""
-    with tempfile.TemporaryDirectory() as name, Workers() as workers:
-        asked = workers.start(Path(name) / "asked", "--run", "text", "--listen", HERE)
-        address = hearth(asked.folder, "address").stdout.strip()
-        workers.start(Path(name) / "peer", "--run", "text", "--listen", HERE, "--bootstrap", address)
-        wait_until(lambda: asked.ask("totals", {}, Totals).all.amounts.peer_calls, "a peer's call")
-        return _in_turn(asked, ["text"], rounds)
-
-
 def _in_turn(running: RunningWorker, runs: list[str], rounds: int) -> dict[str, Any]:
     training, paused, back, usual = [], [], [], []
-    ask = _pictures if runs[0] == "digits" else _text
+    answers, count = (_pictures, PICTURES) if runs[0] == "digits" else (_text, LENGTH)
+
+    def ask(client: ControlClient, run: str) -> Answering:
+        before = _cpu_s(running)
+        found = answers(client, run)
+        found.cpu_ms = 1000 * (_cpu_s(running) - before) / count
+        return found
+
     with ControlClient(running.folder) as client:
         for number in range(rounds):
             _until_all_grew(client, runs)
@@ -92,6 +87,8 @@ def _in_turn(running: RunningWorker, runs: list[str], rounds: int) -> dict[str, 
         "per_s_paused": round(statistics.median(one.per_s for one in paused), 2),
         "share_of_paused": round(statistics.median(pairs), 3),
         "shares": [round(pair, 3) for pair in pairs],
+        "cpu_ms_training": spread([one.cpu_ms for one in training]),
+        "cpu_ms_paused": spread([one.cpu_ms for one in paused]),
         "first_s_training": spread([one.first_s for one in training]),
         "first_s_paused": spread([one.first_s for one in paused]),
         "samples_again_s": spread(back),
@@ -112,6 +109,12 @@ def _pictures(client: ControlClient, run: str) -> Answering:
         client.call("predict", PredictParams(SIDE, SIDE, ONE, run), Prediction, PATIENCE_S)
         first.append(time.monotonic())
     return Answering(PICTURES / (time.monotonic() - start), first[0] - start)
+
+
+def _cpu_s(running: RunningWorker) -> float:
+    """Of the worker and its children, so far."""
+    worker = psutil.Process(running.process.pid)
+    return sum(sum(one.cpu_times()[:2]) for one in (worker, *worker.children()))
 
 
 def _until_all_grew(client: ControlClient, runs: list[str]) -> float:

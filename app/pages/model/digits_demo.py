@@ -23,7 +23,6 @@ from core.contracts.status import CurvePoint, Status
 
 DIGITS = 10
 SEEN_SIDE = 8
-UNTAUGHT = mark("Not trained yet: any answer would be a guess.")
 WAITING = {
     Wait.PLACEHOLDER: "",
     Wait.EXPLAIN: mark("The compute process is starting; the model answers when it is ready."),
@@ -182,9 +181,9 @@ class ResultCard(Panel):
         asked = len(prediction.experts)
         whole = answered == asked
         sure = tr("{share} sure", share=percent(prediction.probabilities[best]))
-        self._caption.setText(tr("Looks like") if prediction.learnt else tr(UNTAUGHT))
+        self._caption.setText(tr("Looks like") if prediction.learnt else tr("Not trained yet"))
         self.digit.setText(str(best) if prediction.learnt else "?")
-        self.sure.setText(sure if prediction.learnt else "")
+        self.sure.setText(sure if prediction.learnt else tr("It would be a guess"))
         self._pill.set(
             tr("{answered} of {asked} answered", answered=answered, asked=asked),
             "ok" if whole else "warn",
