@@ -2,7 +2,7 @@
 
 import contextlib
 import ipaddress
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from core.contracts.errors import IdentityError, SettingsError
 from core.contracts.net import PeerAddress
@@ -70,3 +70,23 @@ def is_near(host: str) -> bool:
     except ValueError:  # an IPv6 address with the name of an interface
         return False
     return any(address in net for net in NEAR if net.version == address.version)
+
+
+def in_local_network(host: str, own: Callable[[], Iterable[str]]) -> bool:
+    """Whether a host is near, or an IPv6 host beside this PC: there all have addresses of the internet.
+
+    Args:
+        host: an address.
+        own: gives this PC's own, with ports.
+    """
+    if is_near(host) or host.startswith("fe80:"):
+        return True
+    return ":" in host and _network(host) in {_network(host_of(address)) for address in own()}
+
+
+def _network(host: str) -> bytes:
+    """The first half of an IPv6 address; of others nothing that one has."""
+    try:
+        return ipaddress.IPv6Address(host.partition("%")[0]).packed[:8]
+    except ValueError:
+        return host.encode()

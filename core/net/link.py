@@ -30,11 +30,11 @@ from core.contracts.net import (
 from core.contracts.notices import notice
 from core.contracts.peer_names import called
 from core.net import limits
-from core.net.addresses import host_of, is_near
+from core.net.addresses import host_of, in_local_network
 from core.net.endpoint import BLOCK, Connection, ReceiveStream, SendStream
 from core.net.lanes import Lanes
 from core.net.limits import TokenBucket
-from core.net.link_owner import Owner
+from core.net.link_owner import Owner, nothing
 from core.net.shaping import Shaper
 
 log = logging.getLogger(__name__)
@@ -49,10 +49,6 @@ class Violation(Exception):
 
 class Refusal(Exception):
     """A call is declined before its payload is read."""
-
-
-def nothing() -> None:
-    """Gives back no memory."""
 
 
 class Link:
@@ -73,7 +69,6 @@ class Link:
         self.connection = connection
         self.peer, self.outgoing = connection.peer, connection.outgoing
         self.address = address
-        self.near = is_near(host_of(self.seen_at() or ""))
         self.since = self.heard = self.used = time.monotonic()
         self.since_unix = time.time()
         self.waiting: dict[int, asyncio.Future[tuple[Answer, Parts]]] = {}
@@ -85,6 +80,7 @@ class Link:
         self.closed_because: str | None = None
         self.ended_by_peer = False
         self._owner = owner
+        self.near = self._is_near()
         self._shaper = self._shaper_now()
         self.new_id = itertools.count(1).__next__
         """The number of our next call on this link."""
@@ -105,6 +101,9 @@ class Link:
             owner.start(self._guard(self._write), "link writer"),
             owner.start(self._guard(self._accept), "link streams"),
         ]
+
+    def _is_near(self) -> bool:
+        return in_local_network(host_of(self.seen_at() or ""), self._owner.endpoint.addresses)
 
     def _shaper_now(self) -> Shaper:
         if self.connection.relay:  # what goes through a relay is sent by the link with the relay
@@ -340,7 +339,7 @@ class Link:
     def tend(self, now: float, kept: bool) -> None:
         """Once a second: ask a silent peer for a sign of life, give up a dead one, end frames that take too long."""
         self.lanes.tend()
-        if self.near != is_near(host_of(self.seen_at() or "")):  # the peer has moved, or this PC
+        if self.near != self._is_near():  # the peer has moved, or this PC
             self.near = not self.near
             self._shaper = self.lanes.shaper = self._shaper_now()
             self.shape()

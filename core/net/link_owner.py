@@ -6,8 +6,13 @@ from typing import Any, Protocol, TypeVar
 
 from core.contracts.net import Header, Parts
 from core.identity import PeerId
-from core.net.endpoint import SendStream
+from core.net.endpoint import Endpoint, SendStream
 from core.net.shaping import Shaper
+
+
+def nothing() -> None:
+    """Gives back no memory."""
+
 
 L = TypeVar("L", contravariant=True)
 """The link."""
@@ -16,6 +21,7 @@ L = TypeVar("L", contravariant=True)
 class Owner(Protocol[L]):
     """The node."""
 
+    endpoint: Endpoint
     shaper: Shaper
     far: Shaper
     """That of peers beyond the local network."""

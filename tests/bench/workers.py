@@ -81,6 +81,8 @@ LOOK_S, LEAST_S, TOLD_S = 0.5, 0.05, 15.0
 """Between two looks at how far all are, at most and at least, and between two lines of progress."""
 LIMIT_S = 2400.0
 """The longest that one run may train; it is judged as far as it came."""
+UNLIMITED = {"upload_kb_s": 10_000_000, "download_kb_s": 10_000_000}
+"""The whole of the line counts, not the quarter that Hearth takes until its user chooses."""
 END_S = 240.0
 """For a worker to save and end."""
 
@@ -250,6 +252,8 @@ class _Swarm:
             host = internet.host(f"trainer{number}")
             host.limit(each, ROUND_TRIP_MS / 2)
             arguments = ("--run", str(run), "--role", "host,train")
+            (folder / host.name).mkdir()
+            (folder / host.name / "settings.json").write_text(json.dumps({"version": 2, **UNLIMITED}))
             worker = WorkerPeer(host, folder / host.name, *arguments, via=first)
             first = first or worker
             self._workers[host.name], self.told[host.name] = worker, _Told()

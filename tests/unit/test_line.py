@@ -15,6 +15,7 @@ from core.contracts.notices import Notice
 from core.contracts.settings import Settings
 from core.identity import Identity, PeerId
 from core.net import line
+from core.net.addresses import in_local_network
 from core.net.line import SIZES, LineTest
 from core.net.rpc import Context, Payload, RpcNode
 from core.net.shaping import BURST_S, OVERHEAD, Bucket, Shaper
@@ -62,6 +63,21 @@ def test_the_end_of_the_months_traffic_limits_all_peers(last: float, code: str) 
     assert found.all == (last, last)
     assert found.told.upload.why.code == code
     assert found.told.upload.bytes_s == min(last, 250 * KB)
+
+
+@pytest.mark.parametrize(
+    ("host", "near"),
+    [
+        ("192.168.1.7", True),
+        ("fe80::1%eth0", True),
+        ("2001:db8:1:2::7", True),  # in this PC's own /64: homes have addresses of the internet within
+        ("2001:db8:1:3::7", False),
+        ("203.0.113.5", False),
+        ("", False),
+    ],
+)
+def test_who_is_in_the_local_network_is_told_by_the_address(host: str, near: bool) -> None:
+    assert in_local_network(host, lambda: ["203.0.113.4:1", "[2001:db8:1:2::1]:4401"]) is near
 
 
 # how bytes are held back
@@ -120,7 +136,7 @@ async def test_a_copy_waits_while_a_call_is_being_sent_and_not_for_ever() -> Non
 @asynccontextmanager
 async def pair(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[RpcNode, RpcNode, list[float]]]:
     """Two nodes, of which the first measures its line; this PC is far from itself for once."""
-    monkeypatch.setattr("core.net.link.is_near", lambda host: False)
+    monkeypatch.setattr("core.net.link.in_local_network", lambda host, own: False)
     found = list[float]()
     async with (
         RpcNode(Identity.generate(), listen=["127.0.0.1:0"]) as mine,
