@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -80,8 +81,11 @@ class Typist(Walker):
             if here is not None and _is(here, name):
                 return
             self.app.keys("Tab")
-            wait_until(lambda here=here: self._focus() not in (here, None), f"the focus after {here}")
+            wait_until(partial(self._moved_from, here), f"the focus after {here}")
         raise AssertionError(f"Tab does not lead to {name}")
+
+    def _moved_from(self, before: Node | None) -> bool:
+        return self._focus() not in (before, None)
 
     def _focus(self) -> Node | None:
         nodes = [node for node in self.reader.tree() if node.has(FOCUSED)]

@@ -35,7 +35,7 @@ from app.pages.contribution.history import (
     trained,
 )
 from app.theme import theme
-from app.widgets.basics import Label, Pair, set_tone
+from app.widgets.basics import Label, Pair
 from app.widgets.boxes import add
 from app.widgets.buttons import Button, Segmented
 from app.widgets.menu import Menu
@@ -161,7 +161,7 @@ class ContributionPage(LookingPage):
 
     def set_stale(self, stale: bool) -> None:
         for card in self._cards:
-            set_tone(card.value, "text3" if stale else "text")
+            theme().set_tone(card.value, "text3" if stale else "text")
         self.history.plot.set_stale(stale)
         self.week.map.set_stale(stale)
         for choice in (self.range, self.history.kind):  # nobody could answer
