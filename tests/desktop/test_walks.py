@@ -1,5 +1,5 @@
-"""From the first run to contribution, demo, pause and quit with a real worker that trains: once by keyboard alone, once
-by the screen reader's tree alone. What is seen on the way is what the tree tells, both times."""
+"""From the first run to contribution, demo, pause and quit with a real worker that trains: by keyboard alone, and by
+the screen reader's tree alone, on X11 and on Wayland. What is seen on the way is what the tree tells."""
 
 import contextlib
 import json
@@ -14,6 +14,7 @@ import pytest
 from core import consent
 from tests import virtual_screen
 from tests.desktop.accessibility_bus import FOCUSED, SENSITIVE, Node, Reader, accessibility
+from tests.desktop.sway import Sway, sway
 from tests.desktop.test_app import App
 from tests.workers import ROOT, never_busy, wait_until
 
@@ -96,22 +97,50 @@ def _is(node: Node, name: str) -> bool:
     return node.name.startswith(name[:-1]) if name.endswith("…") else node.name == name
 
 
+class OnWayland(App):
+    """An app on a Wayland desktop.
+
+    Args:
+        folder: its data folder.
+        desktop: where it appears.
+        environment: of the app.
+    """
+
+    def __init__(self, folder: Path, desktop: Sway, environment: dict[str, str]) -> None:
+        super().__init__(folder, environment)
+        self._desktop = desktop
+
+    def wait_for_window(self) -> None:
+        wait_until(self._desktop.windows, "the window")
+
+    def activate(self) -> None:
+        wait_until(self._desktop.is_active, "the focus")  # a new window gets it
+
+    def keys(self, *keys: str) -> None:
+        self._desktop.keys(*keys)
+
+
 @contextlib.contextmanager
-def walked(folder: Path, for_bus: Path, run: str) -> Iterator[tuple[App, Reader]]:
+def walked(desktop: str, folder: Path, for_bus: Path, run: str) -> Iterator[tuple[App, Reader]]:
     """An app that starts for the first time, on a screen and on an accessibility bus of its own."""
     (folder / "settings.json").write_text(json.dumps({**ANYWAY, "run": run}))
     never_busy(folder)
-    with virtual_screen.desktop() as screen, accessibility(for_bus) as bus:
-        language = {"LANG": "en_GB.UTF-8", "LANGUAGE": "en"}
-        app = App(folder, {**screen, **bus, **language, "XDG_CONFIG_HOME": str(folder / "config")})
+    with contextlib.ExitStack() as stack:
+        bus = stack.enter_context(accessibility(for_bus))
+        more = {**bus, "LANG": "en_GB.UTF-8", "LANGUAGE": "en", "XDG_CONFIG_HOME": str(folder / "config")}
+        if desktop == "wayland":
+            shown = stack.enter_context(sway())
+            app: App = OnWayland(folder, shown, {**shown.environment, **more})
+        else:
+            app = App(folder, {**stack.enter_context(virtual_screen.desktop()), **more})
         command = [sys.executable, "-m", "core", "--data-dir", str(folder)]
         app.process = subprocess.Popen(command, env=app.environment, stdin=subprocess.DEVNULL, cwd=ROOT)
-        try:
-            reader = Reader(bus, "Hearth")
-            yield app, reader
-            reader.close()
-        finally:
-            app.clean_up()
+        stack.callback(app.clean_up)
+        reader = Reader(bus, "Hearth")
+        stack.callback(reader.close)
+        app.wait_for_window()
+        app.activate()
+        yield app, reader
 
 
 @pytest.fixture
@@ -151,11 +180,10 @@ def ended(app: App) -> None:
 
 
 @pytest.mark.timeout(1200)
-def test_by_keyboard_alone(folder: Path, for_bus: Path) -> None:
-    with walked(folder, for_bus, "digits") as (app, reader):
+@pytest.mark.parametrize("desktop", ["x11", "wayland"])
+def test_by_keyboard_alone(desktop: str, folder: Path, for_bus: Path) -> None:
+    with walked(desktop, folder, for_bus, "digits") as (app, reader):
         walker = Typist(app, reader)
-        app.wait_for_window()
-        app.activate()
         first_run(walker, folder)
         app.keys("ctrl+3")
         contribution(walker)
@@ -171,8 +199,9 @@ def test_by_keyboard_alone(folder: Path, for_bus: Path) -> None:
 
 
 @pytest.mark.timeout(1200)
-def test_by_the_tree_alone(folder: Path, for_bus: Path) -> None:
-    with walked(folder, for_bus, "text") as (app, reader):
+@pytest.mark.parametrize("desktop", ["x11", "wayland"])
+def test_by_the_tree_alone(desktop: str, folder: Path, for_bus: Path) -> None:
+    with walked(desktop, folder, for_bus, "text") as (app, reader):
         walker = Walker(app, reader)
         first_run(walker, folder)
         walker.press("Contribution")
