@@ -1,6 +1,6 @@
 """The look in use: colours by role, fonts by role, and the measures of the window.
 
-Widgets ask `theme()` for them when they paint, or carry a `tone` property that the style sheet colours, so a change of
+Widgets ask `theme()` for them when they paint, or carry a `tone` property, by which they get a palette, so a change of
 the desktop's light or dark setting needs no work of theirs.
 """
 
@@ -11,7 +11,7 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.colors import DARK, LIGHT, Colors, mix
 
@@ -121,6 +121,15 @@ class Theme(QObject):
         """The colour of a role of `app.colors.ROLES`."""
         return QColor(self.colors.of[role])
 
+    def set_tone(self, widget: QWidget, tone: str) -> None:
+        """Give a widget's text the colour of a role (one of `TONES`), also after a change of the theme.
+
+        Not by the style sheet: that takes 9 KB and much time for each label.
+        """
+        if widget.property("tone") != tone:
+            widget.setProperty("tone", tone)
+            widget.setPalette(self._tones[tone])
+
     def heat(self, value: float, whole: bool = False) -> QColor:
         """The heat ramp at `value`, 0 to 1; `whole`: to its white end, which the window does not use."""
         at = min(1.0, max(0.0, value)) * (1.0 if whole else self.colors.heat_end)
@@ -166,9 +175,13 @@ class Theme(QObject):
         if (colors, self.scale) == self._shown:
             return  # to style all widgets anew takes a part of a second
         self.colors, self._shown = colors, (colors, self.scale)
+        self._tones = {tone: _of_tone(colors.of[tone]) for tone in TONES}
         self._app.setFont(self.font("body"))
         self._app.setPalette(palette(colors))
         self._app.setStyleSheet(style_sheet(self))
+        for widget in self._app.allWidgets():
+            if tone := widget.property("tone"):
+                widget.setPalette(self._tones[tone])
         self.changed.emit()
 
 
@@ -212,18 +225,22 @@ def palette(colors: Colors) -> QPalette:
     return result
 
 
+def _of_tone(color: str) -> QPalette:
+    """What is told of it goes before the application's palette; all else is as there."""
+    result = QPalette()
+    result.setColor(QPalette.ColorRole.WindowText, QColor(color))
+    return result
+
+
 TONES = ("text", "text2", "text3", "ember", "peer", "ok", "warn", "bad", "pause")
 
 
 def style_sheet(look: Theme) -> str:
-    """The application's style sheet: tones of labels, and Qt's own controls."""
+    """The application's style sheet, for Qt's own controls."""
     c = look.colors.of
-    tones = "\n".join(f'QLabel[tone="{tone}"] {{ color: {c[tone]}; }}' for tone in TONES)
     frame = f"border: 1px solid {c['line']}; border-radius: {RADIUS_CONTROL}px;"
     control = f"{frame} background: {c['sunken']}; color: {c['text']};"
     return f"""
-{tones}
-QLabel {{ background: transparent; }}
 QBalloonTip QLabel {{ color: black; }}
 QToolTip {{ background: {c["raised"]}; color: {c["text"]}; border: 1px solid {c["border"]}; padding: 4px 6px; }}
 QScrollArea, QScrollArea > QWidget > QWidget[canvas="true"] {{ background: transparent; border: none; }}

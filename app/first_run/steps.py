@@ -197,7 +197,7 @@ class Lend(Step):
             if name in CUSTOM:
                 opened.addWidget(row)
                 continue
-            row.divider.hide()
+            row.set_divided(False)
             card = Card(tr_setting(fields[name].metadata["group"]))
             card.body.addWidget(row)
             if name == "run":
@@ -287,7 +287,7 @@ class Ready(Step):
         self.speed = SpeedTest(client)
         key, start = Card(tr("Recovery words")), Card(tr("When this PC starts"))
         self.words, self.login = RecoveryWords(folder), login_row(folder)
-        self.login.divider.hide()
+        self.login.set_divided(False)
         self.login.leave_unmarked()
         key.body.addWidget(self.words)
         start.body.addWidget(self.login)

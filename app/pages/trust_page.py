@@ -15,7 +15,7 @@ from app.language import mark, tr
 from app.pages.contribution.history import day_name, device_name
 from app.program_files import Build, Library
 from app.theme import theme
-from app.widgets.basics import Card, Facts, Figure, Figures, Label, Pair, set_tone
+from app.widgets.basics import Card, Facts, Figure, Figures, Label, Pair
 from app.widgets.boxes import STRETCH, add, grid_box, vbox
 from app.widgets.table import Column, Table, TableModel
 from app.window.page import LookingPage
@@ -180,7 +180,7 @@ class TrafficCard(Card):
     def set_stale(self, stale: bool) -> None:
         """Grey: the figures are old."""
         for label in (*(figure.value for figure in self._figures), *itertools.chain(*self.rows.values())):
-            set_tone(label, "text3" if stale else "text")
+            theme().set_tone(label, "text3" if stale else "text")
 
 
 class BuildCard(Card):

@@ -18,13 +18,6 @@ from app.widgets.boxes import STRETCH, add, grid_box, hbox, vbox
 from app.widgets.buttons import Button
 
 
-def set_tone(widget: QWidget, tone: str) -> None:
-    """Colour a label by a role of the theme (one of `app.theme.TONES`)."""
-    if widget.property("tone") != tone:
-        widget.setProperty("tone", tone)
-        widget.style().polish(widget)
-
-
 class Label(QLabel):
     """Text in a type role and a tone.
 
@@ -51,7 +44,7 @@ class Label(QLabel):
         super().__init__(text)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setFont(theme().font(role, tabular))
-        self.setProperty("tone", tone)
+        theme().set_tone(self, tone)
         self.setWordWrap(wrap)
         if align is not None:
             self.setAlignment(align)
@@ -200,7 +193,7 @@ class StaleCard(Card):
         self._since.setText(since)
         self._since.setVisible(bool(since))
         for label in self.values:
-            set_tone(label, "text3" if since else "text")
+            theme().set_tone(label, "text3" if since else "text")
 
 
 class Facts(Card):
@@ -281,7 +274,7 @@ class Pill(Panel):
 
     def set(self, text: str, tone: str, icon: str = "") -> None:
         self._label.setText(text)
-        set_tone(self._label, tone)
+        theme().set_tone(self._label, tone)
         self._icon.setVisible(bool(icon))
         if icon:
             self._icon.set(icon, tone)

@@ -49,6 +49,7 @@ class Button(QPushButton):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(name or text)
         self.setToolTip(tip)
+        self.setAutoDefault(True)  # Enter presses it too, not in dialogs alone
         if clicked is not None:
             self.clicked.connect(clicked)
 

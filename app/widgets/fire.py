@@ -15,7 +15,7 @@ from app.formats import number, rate
 from app.icons import smooth
 from app.language import mark, tr
 from app.theme import theme
-from app.widgets.basics import Label, set_tone
+from app.widgets.basics import Label
 from app.widgets.boxes import add, hbox, vbox
 
 SECONDS = 60
@@ -204,7 +204,7 @@ class FirePanel(QWidget):
 
     def set_stale(self, stale: bool) -> None:
         self.fire.set_stale(stale)
-        set_tone(self._rate, "text3" if stale else "text")
+        theme().set_tone(self._rate, "text3" if stale else "text")
 
     def add(self, at: float, per_s: float, heat: Heat = CALLS) -> None:
         """A rate.

@@ -2,7 +2,6 @@
 
 import math
 
-import segno
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -28,6 +27,8 @@ class QrPicture(QWidget):
 
     def show_text(self, text: str) -> None:
         """Encode a text, with as much correction of errors as fits into the same size."""
+        import segno  # it brings Python's modules for the web: 3 MB, which a window without a code does not need
+
         self._rows = segno.make_qr(text, error="l").matrix
         side = math.ceil(self._module() * self._across / self.devicePixelRatioF())
         self.setFixedSize(side, side)

@@ -24,7 +24,7 @@ from app.icons import Icon
 from app.language import told, tr
 from app.theme import theme
 from app.tray.tray_icons import app_icon
-from app.widgets.basics import ElidedLabel, Label, Panel, set_tone
+from app.widgets.basics import ElidedLabel, Label, Panel
 from app.widgets.boxes import add, hbox, vbox
 from app.widgets.buttons import Button
 from app.widgets.room import fit
@@ -63,7 +63,7 @@ class Footer(QWidget):
     def set_connected(self, connected: bool, sentence: str) -> None:
         self._icon.set("check" if connected else "alert", "ok" if connected else "bad")
         self._link.setText(tr("Worker connected") if connected else sentence)
-        set_tone(self._link, "text2" if connected else "bad")
+        theme().set_tone(self._link, "text2" if connected else "bad")
 
     def update_status(self, status: Status) -> None:
         self.run.update_status(status)

@@ -7,7 +7,7 @@ from app import theme as look
 from app.icons import Icon
 from app.language import phrase, told, tr
 from app.theme import theme
-from app.widgets.basics import Label, Panel, set_tone
+from app.widgets.basics import Label, Panel
 from app.widgets.boxes import STRETCH, grid_box, hbox
 from app.widgets.buttons import Button
 from core.contracts import notices as wire
@@ -126,7 +126,7 @@ class RuleRow(Panel):
         self._until.setText(end if stops else "")
         self._until.setVisible(stops)
         self.fill = "warn_soft" if decides else "surface"
-        set_tone(self._live, "text" if not rule.unknown else "text2")
+        theme().set_tone(self._live, "text" if not rule.unknown else "text2")
         self._offer(rule, title)
         self.setAccessibleName(f"{title}: {word}")
         self.setAccessibleDescription(f"{live}. {wants}. {until}".strip())

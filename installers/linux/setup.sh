@@ -75,6 +75,8 @@ Xvfb xvfb
 openbox openbox
 trayer trayer
 xdotool xdotool
+sway sway
+wtype wtype
 ip iproute2
 nft nftables
 dbus-daemon dbus

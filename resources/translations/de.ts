@@ -633,6 +633,10 @@
       <translation>Karte zum Teilen speichern</translation>
     </message>
     <message>
+      <source>Save the card of the year</source>
+      <translation>Die Jahreskarte speichern</translation>
+    </message>
+    <message>
       <source>Copied the share card.</source>
       <translation>Karte zum Teilen kopiert.</translation>
     </message>
@@ -665,30 +669,6 @@
       <translation>Arten</translation>
     </message>
     <message>
-      <source>of computing</source>
-      <translation>gerechnet</translation>
-    </message>
-    <message>
-      <source>calls for others</source>
-      <translation>Aufrufe für andere</translation>
-    </message>
-    <message>
-      <source>combined for others</source>
-      <translation>für andere zusammengeführt</translation>
-    </message>
-    <message>
-      <source>samples trained here</source>
-      <translation>hier trainierte Beispiele</translation>
-    </message>
-    <message>
-      <source>of text trained here</source>
-      <translation>Text hier trainiert</translation>
-    </message>
-    <message>
-      <source>of electricity</source>
-      <translation>Strom verbraucht</translation>
-    </message>
-    <message>
       <source>History as a table (CSV)</source>
       <translation>Verlauf als Tabelle (CSV)</translation>
     </message>
@@ -699,6 +679,10 @@
     <message>
       <source>Copy the share card</source>
       <translation>Karte zum Teilen kopieren</translation>
+    </message>
+    <message>
+      <source>The year {year} (PNG)</source>
+      <translation>Das Jahr {year} (PNG)</translation>
     </message>
     <message>
       <source>Certificate (PNG)</source>
@@ -868,6 +852,38 @@
     <message>
       <source>Nothing in the last seven days.</source>
       <translation>Nichts in den letzten sieben Tagen.</translation>
+    </message>
+    <message>
+      <source>What this PC gave to a neural network of volunteers in {year}</source>
+      <translation>Was dieser PC {year} für ein neuronales Netz von Freiwilligen geleistet hat</translation>
+    </message>
+    <message>
+      <source>Compute time, January to December {year}.</source>
+      <translation>Rechenzeit, Januar bis Dezember {year}.</translation>
+    </message>
+    <message>
+      <source>of computing</source>
+      <translation>gerechnet</translation>
+    </message>
+    <message>
+      <source>calls for others</source>
+      <translation>Aufrufe für andere</translation>
+    </message>
+    <message>
+      <source>combined for others</source>
+      <translation>für andere zusammengeführt</translation>
+    </message>
+    <message>
+      <source>samples trained here</source>
+      <translation>hier trainierte Beispiele</translation>
+    </message>
+    <message>
+      <source>of text trained here</source>
+      <translation>Text hier trainiert</translation>
+    </message>
+    <message>
+      <source>of electricity</source>
+      <translation>Strom verbraucht</translation>
     </message>
     <message>
       <source>No expert is hosted on this PC now. It takes some on when it may compute.</source>
@@ -2879,6 +2895,10 @@
       <translation>Fenster neu starten für {label}</translation>
     </message>
     <message>
+      <source>Reset {label}</source>
+      <translation>{label} zurücksetzen</translation>
+    </message>
+    <message>
       <source>Reset</source>
       <translation>Zurücksetzen</translation>
     </message>
@@ -2889,10 +2909,6 @@
     <message>
       <source>Changed from the standard value</source>
       <translation>Weicht vom Standardwert ab</translation>
-    </message>
-    <message>
-      <source>Reset {label}</source>
-      <translation>{label} zurücksetzen</translation>
     </message>
     <message numerus="yes">
       <source>This PC has %Ln core(s).</source>

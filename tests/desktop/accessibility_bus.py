@@ -22,7 +22,7 @@ LAUNCHERS = ("/usr/libexec/at-spi-bus-launcher", "/usr/lib/at-spi2-core/at-spi-b
 ATSPI = "org.a11y.atspi"
 ROOT = "/org/a11y/atspi/accessible/root"
 CALL_S = 30.0
-FOCUSABLE, SHOWING = 11, 25
+FOCUSABLE, FOCUSED, SENSITIVE, SHOWING = 11, 12, 24, 25
 """Bits of a state (`AtspiStateType`)."""
 MOST = 5000
 """Nodes of a tree that are read."""
@@ -98,6 +98,15 @@ class Reader:
     def press(self, node: Node) -> None:
         """Do the first thing that can be done with it."""
         self._answers([_call(node.service, node.path, "Action", "DoAction", "i", (0,))])
+
+    def write(self, node: Node, text: str) -> None:
+        """Put a text into a field, in the place of what is there."""
+        self._answers([_call(node.service, node.path, "EditableText", "SetTextContents", "s", (text,))])
+
+    def text_of(self, node: Node) -> str:
+        """What is in a field."""
+        (answer,) = self._answers([_call(node.service, node.path, "Text", "GetText", "ii", (0, -1))])
+        return str(answer[0]) if answer else ""
 
     def _find(self, program: str) -> str | None:
         (programs,) = self._answers([_call(f"{ATSPI}.Registry", ROOT, "Accessible", "GetChildren")])

@@ -20,7 +20,7 @@ from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
 from app.background import Saver
-from app.pages.contribution import certificate, share_picture
+from app.pages.contribution import certificate, share_picture, year
 from app.pages.contribution.cards import NOTHING_HERE
 from app.pages.contribution.contribution_page import NOTHING_YET, ContributionPage
 from app.pages.contribution.history import KINDS, Answer, bars, last_week, question, shares
@@ -48,7 +48,7 @@ from core.contracts.credit import (
     week_of,
 )
 from core.contracts.errors import CreditError
-from core.contracts.ledger import Amounts, SeriesParams, Session
+from core.contracts.ledger import Amounts, Series, SeriesParams, Session
 from core.contracts.notices import plain
 from core.contracts.status import DeviceStatus
 from core.identity import Identity
@@ -434,6 +434,27 @@ def test_a_certificate_is_a_picture_that_anybody_can_verify(
     assert main(["credit", "verify", str(path)]) == CreditError.exit_code
     path.write_bytes(whole[: len(whole) // 2])
     assert main(["credit", "verify", str(path)]) == CreditError.exit_code
+
+
+def test_the_card_of_a_year_counts_that_year_by_months(
+    qtbot: QtBot, tmp_path: Path, page: tuple[MainWindow, ContributionPage]
+) -> None:
+    _, contribution = page
+    now = datetime(2026, 11, 25, 12).timestamp()
+    days = [datetime(2026, month, 3).timestamp() for month in range(1, 12)]
+    series = {
+        metric: Series("day", [int(day) for day in (*days, days[-1] + 86_400)], {"": [60.0] * 9 + [0.0, 6000.0]})
+        for metric in year.FIGURES
+    }
+    card = year.shared(2026, series, now)
+    assert "2026" in card.headline and card.figures[0] == ("1.8 h", "of computing")
+    assert len(card.bars.labels) == 12 and card.bars.sums() == [60.0] * 9 + [0.0, 6000.0, 0.0]
+    assert {asked.start for asked in year.questions(2026, now).values()} == {datetime(2026, 1, 1).timestamp()}
+    assert year.year_of(now) == 2026 and year.year_of(datetime(2027, 1, 5).timestamp()) == 2026
+    with qtbot.waitSignal(contribution.saver.told):
+        contribution.save_year(tmp_path / "year.png", year.year_of(time.time()))
+    picture = QImage(str(tmp_path / "year.png"))
+    assert (picture.width(), picture.height()) == share_picture.SIZE
 
 
 def contribution_png(whole: bytes) -> bytes:

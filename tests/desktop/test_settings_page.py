@@ -229,12 +229,12 @@ def test_a_refused_value_is_told_at_its_row_and_the_old_one_comes_back(
 
 def test_a_changed_value_has_a_dot_and_reset(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
     row = page.rows["theme"]
-    assert not row.reset.isVisible()
+    assert row.reset is None
     assert isinstance(row.control, ChoiceControl)
     click(row.control.segments._buttons["dark"])
     qtbot.waitUntil(lambda: page.values["theme"] == "dark")
-    assert row.reset.isVisible()
-    assert row._dot.isVisible()
+    assert row.reset is not None and row.reset.isVisible()
+    assert row._dot is not None and row._dot.isVisible()
     click(row.reset)
     qtbot.waitUntil(lambda: page.values["theme"] == "system")
     assert row.control.segments.value() == "system"
@@ -279,7 +279,9 @@ def test_programs_are_typed_with_commas(qtbot: QtBot, page: SettingsPage, toy: T
     control = type_text(page, "exclusive_programs", " blender,obs , ,blender")
     qtbot.waitUntil(lambda: toy.settings["exclusive_programs"] == ("blender", "obs"))
     qtbot.waitUntil(lambda: control.line.text() == "blender, obs")
-    click(page.rows["exclusive_programs"].reset)
+    reset = page.rows["exclusive_programs"].reset
+    assert reset is not None
+    click(reset)
     qtbot.waitUntil(lambda: toy.settings["exclusive_programs"] == ())
     qtbot.waitUntil(lambda: not page.rows["exclusive_programs"].is_changed)
     assert control.line.text() == ""

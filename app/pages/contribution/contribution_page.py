@@ -34,8 +34,9 @@ from app.pages.contribution.history import (
     table,
     trained,
 )
+from app.pages.contribution.year import FIGURES, meaning, questions, shared, year_of
 from app.theme import theme
-from app.widgets.basics import Label, Pair, set_tone
+from app.widgets.basics import Label, Pair
 from app.widgets.boxes import add
 from app.widgets.buttons import Button, Segmented
 from app.widgets.menu import Menu
@@ -161,7 +162,7 @@ class ContributionPage(LookingPage):
 
     def set_stale(self, stale: bool) -> None:
         for card in self._cards:
-            set_tone(card.value, "text3" if stale else "text")
+            theme().set_tone(card.value, "text3" if stale else "text")
         self.history.plot.set_stale(stale)
         self.week.map.set_stale(stale)
         for choice in (self.range, self.history.kind):  # nobody could answer
@@ -256,6 +257,8 @@ class ContributionPage(LookingPage):
         menu.addAction(tr("History as a table (CSV)")).triggered.connect(self._ask_csv)
         menu.addAction(tr("Share card (PNG)")).triggered.connect(self._ask_png)
         menu.addAction(tr("Copy the share card")).triggered.connect(self._copy_card)
+        year = year_of(time.time())
+        menu.addAction(tr("The year {year} (PNG)", year=str(year))).triggered.connect(lambda: self._ask_year(year))
         if self._shown and self._shown.answers["credit"].verified:
             menu.addAction(tr("Certificate (PNG)")).triggered.connect(self._ask_certificate)
         menu.open_under(self.export)
@@ -269,6 +272,23 @@ class ContributionPage(LookingPage):
         name, _ = QFileDialog.getSaveFileName(self, tr("Save the share card"), "hearth.png", tr(PICTURES))
         if name:
             self.saver.save(Path(name), self.card())
+
+    def _ask_year(self, year: int) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, tr("Save the card of the year"), f"hearth-{year}.png", tr(PICTURES))
+        if name:
+            self.save_year(Path(name), year)
+
+    def save_year(self, path: Path, year: int) -> None:
+        """Write the card of a year; the worker is asked for its figures first."""
+        now = time.time()
+
+        def paint(whole: _Look) -> None:
+            picture = share_picture.paint(shared(year, whole.answers, now))  # type: ignore[arg-type]
+            self.saver.save(path, picture)
+
+        whole = _Look(paint, self.range.value(), self.history.chosen_kind())
+        for metric, asked in questions(year, now).items():
+            self._client.series(asked, whole.expect(metric), lambda error: self._tell(told(error.notice)))
 
     def _copy_card(self) -> None:
         QGuiApplication.clipboard().setImage(self.card())
@@ -312,16 +332,8 @@ class ContributionPage(LookingPage):
         assert self._shown is not None
         totals: Totals = self._shown.answers["totals"]
         ever = totals.all.amounts
-        figures = [
-            ("seconds", tr("of computing")),
-            ("peer_calls", tr("calls for others")),
-            ("reduced", tr("combined for others")),
-            ("samples", tr("samples trained here")),
-            ("tokens", tr("of text trained here")),
-            ("kwh", tr("of electricity")),
-        ]
         told = [
-            (KINDS[metric].short(getattr(ever, metric)), words) for metric, words in figures if getattr(ever, metric)
+            (KINDS[metric].short(getattr(ever, metric)), meaning(metric)) for metric in FIGURES if getattr(ever, metric)
         ]
         lent = tr("This PC has shared its idle time with a neural network of volunteers.")
         if totals.since is not None:

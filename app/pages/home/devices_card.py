@@ -12,7 +12,7 @@ from app.formats import data_size, number, pace, percent
 from app.icons import Icon
 from app.language import mark, temperature, told, tr
 from app.theme import theme
-from app.widgets.basics import Bar, Divider, ElidedLabel, Label, Notice, Panel, StaleCard, set_tone
+from app.widgets.basics import Bar, Divider, ElidedLabel, Label, Notice, Panel, StaleCard
 from app.widgets.boxes import STRETCH, add, discard, grid_box, hbox, vbox
 from app.widgets.buttons import Switch
 from app.window.focus_ring import order_page
@@ -120,7 +120,7 @@ class DevicesCard(StaleCard):
 
     def set_stale(self, since: str) -> None:
         super().set_stale(since)
-        set_tone(self._rate, "text3" if since else "text2")
+        theme().set_tone(self._rate, "text3" if since else "text2")
         for device in self.devices.values():
             device.set_stale(bool(since))
 

@@ -14,7 +14,7 @@ from app.pages.model.answers_card import AnswersCard
 from app.pages.model.digit_canvas import Canvas
 from app.pages.model.digit_question import DigitQuestion, Wait
 from app.theme import theme
-from app.widgets.basics import Bar, Card, Label, Notice, Pair, Panel, Pill, set_tone
+from app.widgets.basics import Bar, Card, Label, Notice, Pair, Panel, Pill
 from app.widgets.boxes import STRETCH, add, grid_box, hbox, vbox
 from app.widgets.buttons import Button
 from app.worker.client import WorkerClient
@@ -239,6 +239,6 @@ class ResultCard(Panel):
             bar.set_value(value or 0.0, "ember_fill" if leads else "text2")
             share.setText("" if value is None else percent(value))
             for label in (digit, share):
-                set_tone(label, "text" if leads else "text2")
+                theme().set_tone(label, "text" if leads else "text2")
                 label.setFont(theme().font("head" if leads else "strong", tabular=True))
             bar.setAccessibleName(f"{digit_value}" if value is None else f"{digit_value}: {percent(value)}")

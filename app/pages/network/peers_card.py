@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLineEdit
 from app.formats import NONE, data_size, duration, milliseconds, number
 from app.language import mark, tr
 from app.theme import theme
-from app.widgets.basics import Card, Figure, Figures, Label, set_tone
+from app.widgets.basics import Card, Figure, Figures, Label
 from app.widgets.boxes import STRETCH, add
 from app.widgets.table import Column, Table, TableModel
 from core.contracts.network_status import PeerStatus
@@ -109,7 +109,7 @@ class PeersCard(Card):
     def set_stale(self, stale: bool) -> None:
         """Grey: the figures are old."""
         for figure in self._figures.values():
-            set_tone(figure.value, "text3" if stale else "text")
+            theme().set_tone(figure.value, "text3" if stale else "text")
         self.table.setEnabled(not stale)
 
     def _filter(self, text: str) -> None:

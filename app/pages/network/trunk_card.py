@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from app import theme as look
 from app.formats import data_size, duration, number, percent
 from app.language import mark, told, tr
-from app.widgets.basics import Bar, Card, Figure, Label, set_tone
+from app.theme import theme
+from app.widgets.basics import Bar, Card, Figure, Label
 from app.widgets.boxes import add, grid_box, hbox
 from app.widgets.flow_picture import MOST, FlowPicture, Node
 from core.contracts.notices import notice
@@ -84,7 +85,7 @@ class TrunkCard(Card):
         self.picture.set_stale(stale)
         self._show_bar()
         for label in (self.said, *(figure.value for figure in self._figures)):
-            set_tone(label, "text3" if stale else "text")
+            theme().set_tone(label, "text3" if stale else "text")
 
     def _show_progress(self, status: TrunkStatus) -> None:
         progress = status.progress

@@ -12,7 +12,8 @@ from app.pages.contribution.history import KINDS
 from app.pages.runs import description
 from app.pages.runs.run_picture import RunPicture
 from app.pages.settings.setting_controls import NumberControl
-from app.widgets.basics import Figure, Figures, Label, Notice, Pair, Panel, Pill, StaleCard, set_tone
+from app.theme import theme
+from app.widgets.basics import Figure, Figures, Label, Notice, Pair, Panel, Pill, StaleCard
 from app.widgets.boxes import STRETCH, add, grid_box, hbox, holding, vbox
 from app.widgets.buttons import Button
 from app.window.sidebar import STATE_WORD
@@ -203,7 +204,7 @@ class RunCard(StaleCard):
         for control in (self.weight, self.show_button, self.invite, self.leave, self.go):
             control.setEnabled(not since)
         for label in (self.word, self.reason):
-            set_tone(label, "text3" if since else "text")
+            theme().set_tone(label, "text3" if since else "text")
 
     # leaving
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QPaintEvent, QShowEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app import theme as look
@@ -16,9 +16,10 @@ from app.pages.settings.changes import DEFAULTS
 from app.pages.settings.setting_controls import Control, SwitchControl, make_control
 from app.pages.settings.synonyms import synonyms
 from app.theme import theme
-from app.widgets.basics import Card, Divider, Label, Pair
+from app.widgets.basics import Card, Label, Pair
 from app.widgets.boxes import STRETCH, Part, hbox, vbox
 from app.widgets.buttons import Button
+from app.window.focus_ring import order_page
 from core.contracts.errors import HearthError
 from core.contracts.settings import cores
 from core.system.link_handler import opens_links
@@ -26,6 +27,8 @@ from core.system.start_at_login import start_at_login
 
 LEAST_WORDS = 210
 """Pixels of label and explanation beside a control; with less room they stand over it."""
+DOT = 8
+"""Side of the mark of a changed value, pixels."""
 LOGIN = mark("Start Hearth when I log in")
 LOGIN_HELP = mark(
     "It starts in the tray, without opening its window. Your system stores this; you can change it there too."
@@ -75,18 +78,14 @@ class Row(QWidget):
         self._marks = True
         self._value = default
         control.chosen.connect(self.chosen.emit)
-        self.reset = Button(
-            tr("Reset"), "link", name=tr("Reset {label}", label=label), clicked=lambda: self.chosen.emit(self.default)
-        )
-        keep = self.reset.sizePolicy()
-        keep.setRetainSizeWhenHidden(True)
-        self.reset.setSizePolicy(keep)
-        self._dot = _Dot()
+        self.reset: Button | None = None
+        self._dot: _Dot | None = None
         self._error: Label | None = None
         self._now: Label | None = None
-        """Only made when there is one: there are many rows."""
+        """Only made when it is needed, as are the three before: there are many rows."""
         self.restart: Button | None = None
-        self.divider = Divider()
+        self.divided = True
+        """Whether a line stands over it; painted, as a widget for it in each row takes memory."""
         self._build()
         if read_at_start:
             self._build_restart(*PENDING[read_at_start])
@@ -94,19 +93,35 @@ class Row(QWidget):
 
     def _build(self) -> None:
         label = Label(self.label, "strong")
-        title = hbox(label, self._dot, STRETCH, spacing=6)
+        self._title = hbox(label, STRETCH, spacing=6)
         words = QWidget()
-        self._texts = vbox(title, Label(self.explanation, "cap", "text2", wrap=True), spacing=2, within=words)
+        self._texts = vbox(self._title, Label(self.explanation, "cap", "text2", wrap=True), spacing=2, within=words)
         if self.control.wide:
-            parts: tuple[Part, ...] = (hbox((words, 1), self.reset, spacing=look.L), self.control)
+            self._controls = hbox((words, 1), spacing=look.L)
+            self._place = self._controls.count()
+            parts: tuple[Part, ...] = (self._controls, self.control)
         else:
             controls = QWidget()
-            wide = label.sizeHint().width() + self._dot.width() + 6
+            wide = label.sizeHint().width() + theme().px(DOT) + 6
             words.setMinimumWidth(max(theme().px(LEAST_WORDS), wide))
-            hbox(STRETCH, self.reset, self.control, spacing=look.L, margins=(0, 2, 0, 2), within=controls)
+            self._controls = hbox(STRETCH, spacing=look.L, margins=(0, 2, 0, 2), within=controls)
+            self._place = self._controls.count()
+            self._controls.addWidget(self.control)
             parts = (Pair(words, controls, (1, 0), early=False, spacing=look.L),)
-        vbox(self.divider, *parts, spacing=look.S, within=self)
+        self._box = vbox(*parts, spacing=look.S, within=self)
         self.setMinimumHeight(theme().px(44))
+        self.set_divided(True)
+
+    def _build_reset(self) -> None:
+        name = tr("Reset {label}", label=self.label)
+        self.reset = Button(tr("Reset"), "link", name=name, clicked=lambda: self.chosen.emit(self.default))
+        keep = self.reset.sizePolicy()
+        keep.setRetainSizeWhenHidden(True)
+        self.reset.setSizePolicy(keep)
+        self._dot = _Dot()
+        self._title.insertWidget(1, self._dot)
+        self._controls.insertWidget(self._place, self.reset)
+        order_page(self)
 
     def _build_restart(self, pending: str, restart: str, restart_for: str) -> None:
         self._pending = Label(tr(pending), "cap", "warn", wrap=True)
@@ -117,13 +132,26 @@ class Row(QWidget):
         self._texts.addWidget(self.restart)
         self.set_pending(False)
 
+    def set_divided(self, divided: bool) -> None:
+        """Draw a line over the row, or none: it is the first one."""
+        self.divided = divided
+        self._box.setContentsMargins(0, 1 + look.S if divided else 0, 0, 0)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self.divided:
+            QPainter(self).fillRect(0, 0, self.width(), 1, theme().color("border"))
+
     def show_value(self, value: Any, error: str = "") -> None:
         """Show a value, and a sentence if another one was refused."""
         self._value = value
         self.control.show_value(value)
         changed = self.is_changed and self._marks
-        self._dot.setVisible(changed)
-        self.reset.setVisible(changed)
+        if changed and self.reset is None:
+            self._build_reset()
+        if self.reset is not None and self._dot is not None:
+            self._dot.setVisible(changed)
+            self.reset.setVisible(changed)
         if error and self._error is None:
             self._error = Label("", "cap", "bad", wrap=True)
             self._texts.insertWidget(2, self._error)
@@ -143,9 +171,6 @@ class Row(QWidget):
     def leave_unmarked(self) -> None:
         """A value that is not the standard one is neither marked nor can be reset."""
         self._marks = False
-        policy = self.reset.sizePolicy()
-        policy.setRetainSizeWhenHidden(False)
-        self.reset.setSizePolicy(policy)
 
     def set_default(self, default: Any) -> None:
         """Take another value for the standard one."""
@@ -257,7 +282,7 @@ class Group(Card):
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         if self._lit is not None:
-            above = -look.XS if self._lit.divider.isHidden() else look.XS
+            above = -look.XS if not self._lit.divided else look.XS
             place = QRectF(self._lit.geometry()).adjusted(-look.S, above, look.S, look.XS)
             rounded(smooth(self), place, look.RADIUS_CONTROL, theme().color("ember_soft"))
 
@@ -267,7 +292,7 @@ class Group(Card):
         shown = [row for row in self.rows if whole or row.fits(words)]
         for row in self.rows:
             row.setVisible(row in shown)
-            row.divider.setVisible(row is not (shown[0] if shown else None))
+            row.set_divided(row is not (shown[0] if shown else None))
         self.setVisible(bool(shown))
         self.look()
         return bool(shown)
@@ -306,7 +331,7 @@ def action_row(label: str, explanation: str, button: Button, *more: QWidget) -> 
 class _Dot(QWidget):
     def __init__(self) -> None:
         super().__init__()
-        self.setFixedSize(theme().px(8), theme().px(8))
+        self.setFixedSize(theme().px(DOT), theme().px(DOT))
         self.setToolTip(tr("Changed from the standard value"))
         self.setAccessibleName(tr("Changed from the standard value"))
 
