@@ -408,7 +408,7 @@
     </message>
     <message>
       <source>Hearth {version} is there. Settings, under Updates, installs it.</source>
-      <translation>Hearth {version} ist da. Installieren können Sie es in den Einstellungen unter „Aktualisierung“.</translation>
+      <translation>Hearth {version} ist da. Installieren kannst du es in den Einstellungen unter „Aktualisierung“.</translation>
     </message>
     <message>
       <source>Hearth {version} has been installed.</source>
@@ -2681,7 +2681,7 @@
     </message>
     <message>
       <source>Key, ledger, settings and runs in one file. It contains this PC's secret key: whoever has the file can impersonate this PC. Keep it to yourself.</source>
-      <translation>Schlüssel, Verlauf, Einstellungen und Läufe in einer Datei. Sie enthält den geheimen Schlüssel dieses PCs: Wer die Datei hat, kann sich als dieser PC ausgeben. Behalten Sie sie für sich.</translation>
+      <translation>Schlüssel, Verlauf, Einstellungen und Läufe in einer Datei. Sie enthält den geheimen Schlüssel dieses PCs: Wer die Datei hat, kann sich als dieser PC ausgeben. Behalte sie für dich.</translation>
     </message>
     <message>
       <source>Brings back what a backup holds. All that is here now is deleted.</source>
@@ -2800,7 +2800,7 @@
     </message>
     <message>
       <source>It could not be done. Try again.</source>
-      <translation>Das ist nicht gelungen. Versuchen Sie es noch einmal.</translation>
+      <translation>Das ist nicht gelungen. Versuch es noch einmal.</translation>
     </message>
     <message>
       <source>Together</source>
@@ -3218,7 +3218,7 @@
     </message>
     <message>
       <source>Nothing is installed without your click. Hearth restarts then; if the new version does not start, the one that runs now comes back.</source>
-      <translation>Ohne Ihren Klick wird nichts installiert. Hearth startet dann neu; startet die neue Version nicht, kommt die jetzige zurück.</translation>
+      <translation>Ohne deinen Klick wird nichts installiert. Hearth startet dann neu; startet die neue Version nicht, kommt die jetzige zurück.</translation>
     </message>
     <message>
       <source>This is Hearth {version}.</source>
@@ -4416,7 +4416,7 @@
     </message>
     <message>
       <source>Once a day, if Hearth was not installed by your system's package manager, which sees to that. Nothing is installed without your click.</source>
-      <translation>Einmal am Tag, sofern nicht die Paketverwaltung Ihres Systems Hearth installiert hat; dann sorgt sie dafür. Ohne Ihren Klick wird nichts installiert.</translation>
+      <translation>Einmal am Tag, sofern nicht die Paketverwaltung deines Systems Hearth installiert hat; dann sorgt sie dafür. Ohne deinen Klick wird nichts installiert.</translation>
     </message>
     <message>
       <source>Notifications</source>
@@ -6533,7 +6533,7 @@
     </message>
     <message>
       <source>move.failed</source>
-      <translation>Die Daten konnten nicht nach {folder} verschoben werden: {why}. Sie sind, wo sie waren.</translation>
+      <translation>Die Daten konnten nicht nach {folder} verschoben werden: {why}. Alle sind, wo sie waren.</translation>
     </message>
     <message>
       <source>move.inside</source>
@@ -7564,7 +7564,7 @@
     </message>
     <message>
       <source>update.by_hand</source>
-      <translation>Dieses Hearth wurde nicht über sein Startprogramm gestartet und kann sich nicht selbst aktualisieren. Starten Sie das Programm „hearth“ seines Ordners, oder installieren Sie die neue Version von Hand.</translation>
+      <translation>Dieses Hearth wurde nicht über sein Startprogramm gestartet und kann sich nicht selbst aktualisieren. Starte das Programm „hearth“ seines Ordners, oder installiere die neue Version von Hand.</translation>
     </message>
     <message>
       <source>update.damaged</source>
@@ -7580,11 +7580,11 @@
     </message>
     <message>
       <source>update.expired</source>
-      <translation>Die Liste der Versionen ist abgelaufen: Niemand hat sie erneuert. Es wurde nichts installiert. Versuchen Sie es später.</translation>
+      <translation>Die Liste der Versionen ist abgelaufen: Niemand hat sie erneuert. Es wurde nichts installiert. Versuch es später.</translation>
     </message>
     <message>
       <source>update.managed</source>
-      <translation>Ihr System hat dieses Hearth installiert und aktualisiert es auch: Verwenden Sie die Paketverwaltung.</translation>
+      <translation>Dein System hat dieses Hearth installiert und aktualisiert es auch: Verwende die Paketverwaltung.</translation>
     </message>
     <message>
       <source>update.no_feed</source>
@@ -7616,11 +7616,11 @@
     </message>
     <message>
       <source>update.sources</source>
-      <translation>Dieses Hearth läuft aus seinen Quellen. Aktualisieren Sie diese, zum Beispiel mit „git pull“.</translation>
+      <translation>Dieses Hearth läuft aus seinen Quellen. Aktualisiere sie, zum Beispiel mit „git pull“.</translation>
     </message>
     <message>
       <source>update.taken_back</source>
-      <translation>Hearth {version} startete nicht innerhalb einer Minute. Die vorige Version läuft wieder, mit Ihren Daten, wie sie waren.</translation>
+      <translation>Hearth {version} startete nicht innerhalb einer Minute. Die vorige Version läuft wieder, mit deinen Daten, wie sie waren.</translation>
     </message>
     <message>
       <source>update.under_way</source>

@@ -1,0 +1,62 @@
+"""The whole app, with its worker, when its data are moved or deleted from its window."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.contracts.errors import NotRunning
+from core.control.client import ControlClient
+from core.store import moved
+from tests.workers import PATIENCE_S, ROOT, agreed, start_paused, wait_until
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home folder of one's own."""
+    for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "home" / ".local" / "share").mkdir(parents=True)
+    (tmp_path / "home" / ".cache").mkdir()
+    folder = tmp_path / "home" / ".local" / "share" / "Hearth"
+    start_paused(folder)
+    agreed(folder)
+    return tmp_path / "home"
+
+
+def run(what: str, folder: Path) -> int:
+    """The app until it ends, in the usual data folder."""
+    command = [sys.executable, "-m", "tests.desktop.app_with_data", what, str(folder), "--", "--in-tray"]
+    return subprocess.run(command, cwd=ROOT, timeout=PATIENCE_S, check=False).returncode
+
+
+def answers(folder: Path) -> bool:
+    try:
+        with ControlClient(folder):
+            return True
+    except NotRunning:
+        return False
+
+
+def test_moved_from_the_window_app_and_worker_run_in_the_new_place(home: Path, tmp_path: Path) -> None:
+    old, new = home / ".local" / "share" / "Hearth", tmp_path / "new"
+    assert run("move", new) == 0
+    wait_until(lambda: answers(new), "a worker in the new place")
+    assert [path.name for path in old.iterdir()] == [moved.FILE] and (new / "consent.json").exists()
+    wait_until(lambda: (new / "app.lock").exists(), "the app")
+    quitting = [sys.executable, "-m", "core", "quit"]
+    assert subprocess.run(quitting, cwd=ROOT, timeout=PATIENCE_S, check=False).returncode == 0
+    purging = [sys.executable, "-m", "core", "data", "purge", "--yes"]
+    assert subprocess.run(purging, cwd=ROOT, timeout=PATIENCE_S, check=False).returncode == 0
+    assert not old.exists() and not new.exists()
+
+
+def test_deleted_from_the_window_nothing_is_left(home: Path, tmp_path: Path) -> None:
+    before = {str(path) for path in home.rglob("*")} - {str(path) for path in (home / ".local/share/Hearth").rglob("*")}
+    folder = home / ".local" / "share" / "Hearth"
+    assert run("delete", folder) == 0
+    wait_until(lambda: not folder.exists(), "the deletion")
+    after = {str(path) for path in home.rglob("*") if ".cache" not in path.parts}
+    assert after == {path for path in before if ".cache" not in Path(path).parts} - {str(folder)}
