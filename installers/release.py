@@ -19,7 +19,7 @@ import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -154,7 +154,7 @@ def _sign_timestamp(feed: Path, keys: Path) -> None:
 
 
 def _sign(feed: Path, keys: Path, role: str, signed: Root | Targets | Snapshot | Timestamp) -> None:
-    metadata = Metadata(signed)
+    metadata: Metadata[Any] = Metadata(signed)
     metadata.sign(_signer(keys, role))
     name = "timestamp.json" if role == "timestamp" else f"{signed.version}.{role}.json"
     _put(feed / METADATA / name, metadata.to_bytes())
