@@ -1,8 +1,8 @@
 """Publishes releases: makes and renews the signed feed that `hearth update` reads, and the folder that is installed.
 
-    release.py keys KEYS                        makes the keys; keep root.pem off every server
+    python -m installers.release keys KEYS                      makes the keys; keep root.pem off every server
     release.py publish FEED KEYS BUNDLE ...     adds a bundle as a platform's newest release
-    release.py renew FEED KEYS                  signs anew what expires; the root only if root.pem is there
+    release.py renew FEED KEYS                  signs again what expires; the root only if root.pem is there
     release.py install FEED BUNDLE OUT --url U  lays out what volunteers unpack
 
 FEED is a folder that any web server can give: metadata (TUF, signed), targets (lists by part) and files (by hash). A
@@ -19,7 +19,7 @@ import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -53,7 +53,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     verbs = parser.add_subparsers(dest="what", required=True)
     keys = verbs.add_parser("keys", help="make the four keys")
     publish = verbs.add_parser("publish", help="add a bundle as a platform's newest release")
-    renew = verbs.add_parser("renew", help="sign anew what expires")
+    renew = verbs.add_parser("renew", help="sign again what expires")
     install = verbs.add_parser("install", help="lay out what is unpacked by volunteers")
     for verb in (publish, renew, install):
         verb.add_argument("feed", type=Path)
@@ -154,7 +154,7 @@ def _sign_timestamp(feed: Path, keys: Path) -> None:
 
 
 def _sign(feed: Path, keys: Path, role: str, signed: Root | Targets | Snapshot | Timestamp) -> None:
-    metadata = Metadata(signed)
+    metadata: Metadata[Any] = Metadata(signed)
     metadata.sign(_signer(keys, role))
     name = "timestamp.json" if role == "timestamp" else f"{signed.version}.{role}.json"
     _put(feed / METADATA / name, metadata.to_bytes())
@@ -208,7 +208,7 @@ def _file(path: Path, name: str, feed: Path) -> File:
 
 def _pack(source: BinaryIO, target: BinaryIO) -> None:
     """The same bytes for the same file, whenever it is packed."""
-    with gzip.GzipFile("", "wb", compresslevel=9, fileobj=target, mtime=0) as packed:
+    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=target, mtime=0) as packed:
         shutil.copyfileobj(source, packed, CHUNK)
 
 

@@ -1,8 +1,6 @@
 """A release feed of tiny bundles, published by `installers/release.py`, on a web server of this machine."""
 
 import contextlib
-import functools
-import importlib.util
 import os
 import re
 import shutil
@@ -12,8 +10,8 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
+from installers import release
 from tests.workers import ROOT
 
 START = """#!/bin/sh
@@ -27,16 +25,6 @@ exec "{python}" -m ${{HEARTH_TEST_MODULE:-core}} "$@"
 """
 TORCH = 300_000
 """Bytes of what stands for torch."""
-
-
-@functools.cache
-def _publisher() -> Any:
-    """`installers/release.py`, which is no module of a package."""
-    spec = importlib.util.spec_from_file_location("release", ROOT / "installers" / "release.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 class Server:
@@ -104,7 +92,7 @@ class Feed:
 
     def release(self, *arguments: object) -> None:
         """Run `installers/release.py`."""
-        _publisher().main([*map(str, arguments)])
+        release.main([*map(str, arguments)])
 
     def publish(self, version: str, *more: str, then: str = "", torch: int = 1) -> Path:
         """Make a bundle and publish it.

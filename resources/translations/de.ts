@@ -2693,7 +2693,7 @@
     </message>
     <message>
       <source>Backups (*.zip)</source>
-      <translation>Sicherungen (*.zip)</translation>
+      <translation>Datensicherungen (*.zip)</translation>
     </message>
     <message>
       <source>Checkpoints of runs</source>
@@ -2784,7 +2784,7 @@
     </message>
     <message>
       <source>Back up the data</source>
-      <translation>Daten sichern</translation>
+      <translation>Eine Sicherung der Daten speichern</translation>
     </message>
     <message>
       <source>Back up</source>
@@ -2800,7 +2800,7 @@
     </message>
     <message>
       <source>It could not be done. Try again.</source>
-      <translation>Das ist nicht gelungen. Versuch es noch einmal.</translation>
+      <translation>Das ist nicht gelungen. Versuch es erneut.</translation>
     </message>
     <message>
       <source>Together</source>

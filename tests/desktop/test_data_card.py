@@ -15,6 +15,7 @@ from app.widgets.basics import Label, Notice
 from core import key_file
 from core.store import moved
 from core.store.data_folder import data_path
+from core.store.sizes import KINDS
 from core.update.installation import ROOT, VERSION
 from tests.release_feed import Feed, release_feed, start
 
@@ -107,7 +108,7 @@ def test_everything_is_deleted_only_after_a_second_click(
 
 
 def test_its_kinds_have_labels() -> None:
-    assert {*data_card.LABELS} == {*data_card.KINDS}
+    assert {*data_card.LABELS} == {*KINDS}
 
 
 @pytest.fixture
