@@ -25,6 +25,8 @@ from core.training.trainer import Trainer
 
 NEVER_S = 3600.0
 """No expert takes a step because its gradients are old: that would depend on how fast this PC is."""
+PATIENCE_S = 60.0
+"""No expert is given up because this PC has other things to do."""
 
 
 class Proof(msgspec.Struct, frozen=True):
@@ -49,7 +51,7 @@ async def prove(manifest: Manifest, steps: int) -> Proof:
         manifest: of a run whose data come with Hearth.
         steps: after which it ends.
     """
-    one_by_one = {"in_flight": 1, "max_age_s": NEVER_S, "evaluate_every": steps}
+    one_by_one = {"in_flight": 1, "max_age_s": NEVER_S, "patience_s": PATIENCE_S, "evaluate_every": steps}
     manifest = msgspec.structs.replace(manifest, training=msgspec.structs.replace(manifest.training, **one_by_one))
     torch.set_num_threads(1)
     team.resize(1)
