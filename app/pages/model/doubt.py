@@ -9,7 +9,7 @@ from app.formats import percent
 from app.language import tr
 from app.pages.model.text_generation import Byte
 from app.theme import theme
-from app.widgets.basics import Bar, Label, set_tone
+from app.widgets.basics import Bar, Label
 from app.widgets.boxes import grid_box, vbox
 from core.contracts.control import CHOICES, Choice
 
@@ -83,7 +83,7 @@ class Likeliest(QWidget):
             bar.set_value(0.0 if one is None else one.share, "ember_fill" if written else "text2")
             bar.setAccessibleName("" if one is None else f"{name.text()}: {share.text()}")
             for label in (name, share):
-                set_tone(label, "text" if written else "text2")
+                theme().set_tone(label, "text" if written else "text2")
                 label.setFont(theme().font("cap_strong" if written else "cap", tabular=True))
 
 
