@@ -10,7 +10,7 @@ import pytest
 
 from core.contracts.errors import CallRefused
 from core.contracts.line import Line
-from core.contracts.net import LINE_TEST, AskLine, LineTested
+from core.contracts.net import LINE_TEST, AskLine, LineTested, kind_of
 from core.contracts.notices import Notice
 from core.contracts.settings import Settings
 from core.identity import Identity, PeerId
@@ -109,6 +109,12 @@ def test_a_copy_leaves_to_calls_what_may_be_sent_at_once() -> None:
     assert bucket.until_saved() <= 1e-6
     bucket.spend(int(0.8 * BURST_S * 100 * KB / OVERHEAD))  # a call's: none waits for it
     assert bucket.until_saved() == pytest.approx(0.8 * BURST_S, abs=0.01)
+
+
+def test_what_reads_files_is_a_copy_in_every_run() -> None:
+    assert [kind_of(name) for name in ("file.read@digits-2ac90b73", "line.test", "expert.forward@digits")] == [
+        "copy", "test", "call",
+    ]  # fmt: skip
 
 
 async def test_a_copy_waits_while_a_call_is_being_sent_and_not_for_ever() -> None:
