@@ -2800,7 +2800,7 @@
     </message>
     <message>
       <source>It could not be done. Try again.</source>
-      <translation>Das ist nicht gelungen. Versuch es noch einmal.</translation>
+      <translation>Das ist nicht gelungen. Versuch es erneut.</translation>
     </message>
     <message>
       <source>Together</source>

@@ -83,7 +83,6 @@ def test_a_model_that_guesses_no_better_than_chance_names_no_digit(
     draw(page.canvas, (0.5, 0.2), (0.5, 0.8))
     qtbot.waitUntil(lambda: page.result.digit.text() == "?")
     assert (page.result._caption.text(), page.result.sure.text()) == ("Not trained yet", "It would be a guess")
-    )
     toy.answers["predict"] = lambda params: make_prediction()
     draw(page.canvas, (0.4, 0.2), (0.5, 0.3))
     qtbot.waitUntil(lambda: page.result.digit.text() == "3")
