@@ -17,8 +17,7 @@ class Estimate(NamedTuple):
     watts: float
     """Of the processor, on average while the user is away."""
     memory_bytes: int
-    sent_per_hour: float
-    """Bytes, among `proposal.VOLUNTEERS` PCs."""
+    """Among `proposal.VOLUNTEERS` PCs."""
 
 
 def of_settings(values: dict[str, Any]) -> Estimate:
@@ -39,5 +38,4 @@ def of_settings(values: dict[str, Any]) -> Estimate:
         manifest.model.layers * math.prod(manifest.model.grid) if manifest.model.expert else 0,
         min(watts, values["cpu_watts_limit"] or watts),
         costs.memory_bytes,
-        costs.sent_per_hour,
     )

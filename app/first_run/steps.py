@@ -83,7 +83,7 @@ class Consent(Step):
         super().__init__(
             tr("Your consent"),
             tr("Share this PC while you are away?"),
-            tr("Nothing has been started or sent so far. Here is what it means if you agree."),
+            tr("This is what you agree to. You can withdraw your consent at any time."),
         )
         self._folder = folder
         does = Facts(tr("What your PC does"), "ember", self._does())
@@ -122,16 +122,12 @@ class Consent(Step):
 
     @staticmethod
     def _leaves() -> list[tuple[str, str, str]]:
-        likely = estimates.of_settings(dataclasses.asdict(Settings()))
-        tensors = tr(
-            "Numbers that result from the computation, to peers of the same run: at most {size} an hour. None on "
-            "metered networks.",
-            size=data_size(likely.sent_per_hour),
-        )
+        tensors = tr("Numbers that result from the computation, to peers of the same run. None on metered networks.")
         limit = tr(
-            "To peers outside your local network. It is measured with the first of them; until then {rate}/s. "
+            "To peers outside your local network: until your upload is measured, {rate}/s or {size} an hour at most. "
             "Downloads take at most twice as much. You can change both.",
             rate=data_size(UNMEASURED),
+            size=data_size(3600 * UNMEASURED),
         )
         address = tr("Peers you work with see your internet address and your key. No name is asked for.")
         return [

@@ -124,11 +124,11 @@ def _takes(run: RunDetails) -> str:
     """What it will cost, as `hearth run new` reckons it."""
     costs, pcs = proposal.of_manifest(run.manifest, run.data_bytes, proposal.VOLUNTEERS), proposal.VOLUNTEERS
     moved, disk = traffic(costs.sent_per_hour), traffic(costs.disk_bytes + run.data_bytes)
-    line = proposal.UPLOAD_BYTES_PER_S * 8 / 1e6
+    line = proposal.LINE_BITS_PER_S / 1e6
     return (
         f"about {size(costs.memory_bytes)} of memory, {disk} of the disk with all data, and in an hour of training up "
         f"to {moved} sent and {moved} received. (Estimated, for one of {pcs} PCs with "
-        f"{proposal.FLOPS_PER_S / 1e9:.0f} GFLOP/s and lines of {line:.0f} Mbit/s; your settings set limits.)"
+        f"{proposal.FLOPS_PER_S / 1e9:.0f} GFLOP/s and a quarter of a line of {line:.0f} Mbit/s; your settings set limits.)"
     )
 
 

@@ -190,7 +190,7 @@ def _show(manifest: Manifest, proposed: Proposal, cut: Cut, volunteers: int) -> 
         print(
             f"Each of {volunteers:,} PCs needs about {size(costs.memory_bytes)} of memory. In a pass over the data, "
             f"which all of them make together, each sends {traffic(costs.sent_bytes)} and receives as much. It takes "
-            f"{days} with CPUs of {speed} and lines of {proposal.UPLOAD_BYTES_PER_S * 8 / 1e6:.0f} Mbit/s, "
+            f"{days} with CPUs of {speed} and a quarter of a line of {proposal.LINE_BITS_PER_S / 1e6:.0f} Mbit/s, "
             f"limited by {slower}. (Estimated.)"
         )
 

@@ -9,11 +9,14 @@ from core.contracts.manifest import Manifest, Training
 from core.contracts.manifest_limits import STATE_BYTES
 from core.contracts.model import Model
 from core.contracts.trunk import Diloco, Local, Trunk, VcAsgd
+from core.policy.limits.bandwidth import PART
 
 FLOPS_PER_S, HOURS = 20e9, 8
 """Of a volunteer's PC, and for how many hours a day it trains: what the estimate counts with."""
-UPLOAD_BYTES_PER_S = 1.25e6
-"""A home line of 10 Mbit/s."""
+LINE_BITS_PER_S = 10e6
+"""Of a home line's upload."""
+UPLOAD_BYTES_PER_S = LINE_BITS_PER_S / 8 / PART
+"""What is sent of it, unless its user chooses another limit."""
 MOST_DAYS = 30
 """A model for which one pass over the data takes longer is too large."""
 PROCESS_BYTES = 700 << 20

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 
 from core.commands import common, tables
 from core.community.reading import read_only
+from core.contracts import manifest as manifests
 from core.contracts.errors import NotRunning
 from core.contracts.ledger import Amounts, Totals, traffic_kind
 from core.contracts.notices import english
@@ -53,7 +54,11 @@ def table(answer: Totals) -> RenderableType:
         shown.add_column(name, justify="right")
     periods = (answer.today, answer.week, answer.all)
     groups = [("All", [period.amounts for period in periods])]
-    groups += [(f"Run {run}", [period.runs.get(run, NOTHING) for period in periods]) for run in answer.all.runs]
+    titles = {run.run_id: run.title for run in map(manifests.load, manifests.built_in_runs())}
+    groups += [
+        (titles.get(run, f"Run {run}"), [period.runs.get(run, NOTHING) for period in periods])
+        for run in answer.all.runs
+    ]
     groups += [
         (_device(device), [period.devices.get(device, NOTHING) for period in periods]) for device in answer.all.devices
     ]

@@ -172,7 +172,7 @@ class Settings:
         restart=True,
     )  # fmt: skip
     on_metered: bool = setting(
-        False, NETWORK, "Use metered networks", "Otherwise peers are not called where every byte may cost money."
+        False, NETWORK, "Use metered networks", "Otherwise no peer is called on networks where data may cost money."
     )
     upload_kb_s: Rate = setting(
         0, NETWORK, "Upload at most",
@@ -204,7 +204,7 @@ class Settings:
         placeholder="Always",
     )  # fmt: skip
     network_hours: Text = setting(
-        "", SCHEDULE, "Use the network at", "The same, for what this PC sends to and gets from peers.",
+        "", SCHEDULE, "Use the network at", "The hours in which this PC may send to peers and receive from them.",
         placeholder="Always",
     )  # fmt: skip
     cpu_celsius: Celsius = setting(

@@ -189,12 +189,12 @@
       <translation>Etwa {watts} W für die CPU, solange sie rechnet, nach der Zahl ihrer Kerne; mit GPU mehr. Die Grenze setzt du.</translation>
     </message>
     <message>
-      <source>Numbers that result from the computation, to peers of the same run: at most {size} an hour. None on metered networks.</source>
-      <translation>Zahlen, die beim Rechnen entstehen, an Peers desselben Laufs: höchstens {size} in der Stunde. Nichts über getaktete Netzwerke.</translation>
+      <source>Numbers that result from the computation, to peers of the same run. None on metered networks.</source>
+      <translation>Zahlen, die beim Rechnen entstehen, an Peers desselben Laufs. Nichts über getaktete Netzwerke.</translation>
     </message>
     <message>
-      <source>To peers outside your local network. It is measured with the first of them; until then {rate}/s. Downloads take at most twice as much. You can change both.</source>
-      <translation>An Peers außerhalb deines lokalen Netzwerks. Gemessen wird mit den ersten davon; bis dahin {rate}/s. Downloads nehmen höchstens das Doppelte. Beides kannst du ändern.</translation>
+      <source>To peers outside your local network: until your upload is measured, {rate}/s or {size} an hour at most. Downloads take at most twice as much. You can change both.</source>
+      <translation>An Peers außerhalb deines lokalen Netzwerks: bis dein Upload gemessen ist, höchstens {rate}/s oder {size} in der Stunde. Downloads nehmen höchstens das Doppelte. Beides kannst du ändern.</translation>
     </message>
     <message>
       <source>Peers you work with see your internet address and your key. No name is asked for.</source>
@@ -240,8 +240,8 @@
       <translation>Diesen PC teilen, während du weg bist?</translation>
     </message>
     <message>
-      <source>Nothing has been started or sent so far. Here is what it means if you agree.</source>
-      <translation>Bisher wurde nichts gestartet oder gesendet. Das bedeutet es, wenn du zustimmst.</translation>
+      <source>This is what you agree to. You can withdraw your consent at any time.</source>
+      <translation>Dem stimmst du zu. Du kannst deine Zustimmung jederzeit widerrufen.</translation>
     </message>
     <message>
       <source>What your PC does</source>
@@ -2158,7 +2158,7 @@
       <translation>Nicht unterschrieben</translation>
     </message>
     <message>
-      <source>It comes with Hearth, as the program itself.</source>
+      <source>It comes with Hearth, like the program itself.</source>
       <translation>Er gehört zu Hearth, wie das Programm selbst.</translation>
     </message>
     <message>
@@ -2181,7 +2181,7 @@
       </translation>
     </message>
     <message>
-      <source>Data that come with Hearth.</source>
+      <source>Data that comes with Hearth.</source>
       <translation>Daten, die zu Hearth gehören.</translation>
     </message>
     <message>
@@ -2684,7 +2684,7 @@
       <translation>Schlüssel, Verlauf, Einstellungen und Läufe in einer Datei. Sie enthält den geheimen Schlüssel dieses PCs: Wer die Datei hat, kann sich als dieser PC ausgeben. Behalte sie für dich.</translation>
     </message>
     <message>
-      <source>Brings back what a backup holds. All that is here now is deleted.</source>
+      <source>Brings back what a backup holds. Everything that is here now is deleted.</source>
       <translation>Bringt zurück, was eine Sicherung enthält. Alles, was jetzt hier ist, wird gelöscht.</translation>
     </message>
     <message>
@@ -2709,7 +2709,7 @@
     </message>
     <message>
       <source>Data of your own runs</source>
-      <translation>Daten Ihrer eigenen Läufe</translation>
+      <translation>Daten deiner eigenen Läufe</translation>
     </message>
     <message>
       <source>Ledger and history</source>
@@ -2803,8 +2803,8 @@
       <translation>Das ist nicht gelungen. Versuch es erneut.</translation>
     </message>
     <message>
-      <source>Together</source>
-      <translation>Zusammen</translation>
+      <source>In total</source>
+      <translation>Insgesamt</translation>
     </message>
     <message>
       <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: whoever has them can impersonate this PC.</source>
@@ -3777,7 +3777,7 @@
     </message>
     <message>
       <source>Giving your PC back</source>
-      <translation>Gibt frei</translation>
+      <translation>Gibt den PC frei</translation>
     </message>
     <message>
       <source>Paused</source>
@@ -4199,7 +4199,7 @@
       <translation>Getaktete Netzwerke benutzen</translation>
     </message>
     <message>
-      <source>Otherwise peers are not called where every byte may cost money.</source>
+      <source>Otherwise no peer is called on networks where data may cost money.</source>
       <translation>Sonst verbindet sich Hearth nicht mit Peers, wo jedes Byte Geld kosten kann.</translation>
     </message>
     <message>
@@ -4271,8 +4271,8 @@
       <translation>Netzwerk benutzen zu diesen Zeiten</translation>
     </message>
     <message>
-      <source>The same, for what this PC sends to and gets from peers.</source>
-      <translation>Dasselbe für das, was dieser PC an Peers sendet und von ihnen bekommt.</translation>
+      <source>The hours in which this PC may send to peers and receive from them.</source>
+      <translation>Die Stunden, in denen dieser PC an Peers senden und von ihnen empfangen darf.</translation>
     </message>
     <message>
       <source>Energy</source>
@@ -5989,7 +5989,7 @@
     </message>
     <message>
       <source>identity.no_peer_name</source>
-      <translation>{text} ist kein Name eines Peers: Ein Name hat 64 hexadezimale Ziffern. Kopiere ihn erneut aus `hearth address` auf dem anderen PC.</translation>
+      <translation>{text} nennt keinen Peer: Sein Schlüssel hat 64 hexadezimale Ziffern. Kopiere ihn auf dem anderen PC noch einmal, von der Seite Netzwerk oder mit `hearth address`.</translation>
     </message>
     <message>
       <source>identity.no_word</source>
@@ -7704,7 +7704,7 @@
     </message>
     <message>
       <source>user.until</source>
-      <translation>Startet in {start:countdown}, wenn du weg bleibst.</translation>
+      <translation>Startet in {start:countdown}, wenn du wegbleibst.</translation>
     </message>
     <message>
       <source>user.used</source>

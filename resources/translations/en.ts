@@ -1866,7 +1866,7 @@
     </message>
     <message>
       <source>identity.no_peer_name</source>
-      <translation>{text} does not name a peer: a name has 64 hexadecimal digits. Copy it again from `hearth address` on the other PC.</translation>
+      <translation>{text} does not name a peer: its key has 64 hexadecimal digits. Copy it again on the other PC, from the page Network or with `hearth address`.</translation>
     </message>
     <message>
       <source>identity.no_word</source>

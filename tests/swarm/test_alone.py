@@ -223,7 +223,7 @@ def test_what_was_contributed_is_told_with_and_without_a_worker(tmp_path: Path) 
             running.ask("series", {**asked, "end": 0}, Series)
     assert work(stats()) == work(told)
     words = hearth(tmp_path, "stats").stdout
-    assert "Run digits" in words and f"{status.samples:,}" in words and "Given back to you" in words
+    assert "Handwritten digits" in words and f"{status.samples:,}" in words and "Given back to you" in words
     with worker(tmp_path) as again:
         assert again.status().yields == status.yields
         assert work(stats()) == work(told)

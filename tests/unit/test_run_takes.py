@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from core.commands.manifests import described
-from core.commands.proposal import of_manifest
+from core.commands.proposal import UPLOAD_BYTES_PER_S, of_manifest
 from core.contracts.manifest import Manifest, Shard, ShardList, load
 from core.contracts.run_details import RunDetails, details_of
 
@@ -34,7 +34,9 @@ def test_more_pcs_share_what_there_is(name: str) -> None:
     manifest: Manifest = load(name)
     few, many = of_manifest(manifest, 1_000_000, 4), of_manifest(manifest, 1_000_000, 40)
     assert many.memory_bytes <= few.memory_bytes and many.disk_bytes <= few.disk_bytes
-    assert 0 < few.sent_per_hour <= 3600 * 1.25e6 * 1.01, "no more than a home line holds"
+    assert 0 < few.sent_per_hour <= 3600 * UPLOAD_BYTES_PER_S * 1.01, (
+        "no more than the limit of a home line lets through"
+    )
     assert of_manifest(manifest, 1_000_000, 1).sent_per_hour <= few.sent_per_hour
 
 

@@ -41,7 +41,7 @@ def organiser(run: RunDetails) -> str:
     if run.manifest.organiser:
         key = run.manifest.organiser
         return " ".join(key[at : at + GROUP] for at in range(0, len(key), GROUP))
-    return tr("It comes with Hearth, as the program itself.") if run.id in built_in() else tr("Nobody has signed it.")
+    return tr("It comes with Hearth, like the program itself.") if run.id in built_in() else tr("Nobody has signed it.")
 
 
 def signs(run: RunDetails) -> str:
@@ -65,7 +65,7 @@ def data(run: RunDetails) -> str:
     """On what it is trained, and under which licences."""
     manifest, licence = run.manifest, run.manifest.licence
     if run.id in built_in():
-        found = tr("Data that come with Hearth.")
+        found = tr("Data that comes with Hearth.")
     elif run.shards:
         size = data_size(run.data_bytes)
         found = tr("{size} from the organiser, in %Ln part(s) that are checked by their hashes.", run.shards, size=size)
@@ -74,7 +74,7 @@ def data(run: RunDetails) -> str:
     elif manifest.shard_list:
         found = tr("Data from the organiser; a list that is fetched after joining says how much.")
     else:
-        found = tr("Data that come with Hearth.")
+        found = tr("Data that comes with Hearth.")
     unsaid = tr("not stated")
     of_data, of_model = (licence.data, licence.model) if licence else (unsaid, unsaid)
     return f"{found} {tr('Licence of the data: {data}; of the model: {model}.', data=of_data, model=of_model)}"

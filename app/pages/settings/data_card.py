@@ -37,7 +37,7 @@ BACK_UP = mark(
     "Key, ledger, settings and runs in one file. It contains this PC's secret key: whoever has the file can "
     "impersonate this PC. Keep it to yourself."
 )
-RESTORE = mark("Brings back what a backup holds. All that is here now is deleted.")
+RESTORE = mark("Brings back what a backup holds. Everything that is here now is deleted.")
 DELETE = mark(
     "Key, ledger, settings, runs, checkpoints, the start at login and the links. Without a backup or the recovery "
     "words, this PC's key and its credit are lost for good. The program stays."
@@ -93,7 +93,7 @@ class DataCard(Section):
     def _build(self) -> None:
         grid = grid_box(look.XL, 2)
         for at, (kind, figure) in enumerate(self.figures.items()):
-            grid.addWidget(Label(tr(LABELS[kind]) if kind in LABELS else tr("Together"), "body", "text2"), at, 0)
+            grid.addWidget(Label(tr(LABELS[kind]) if kind in LABELS else tr("In total"), "body", "text2"), at, 0)
             grid.addWidget(figure, at, 1, Qt.AlignmentFlag.AlignRight)
         grid.setColumnStretch(2, 1)
         also = hbox(Label(tr("With checkpoints"), "body"), self.with_checkpoints, STRETCH, spacing=look.S)
