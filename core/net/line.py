@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable
 
-from core.contracts.errors import HearthError
+from core.contracts.errors import CallRefused, HearthError
 from core.contracts.net import LINE_TEST, AskLine, LineTested
 from core.identity import PeerId
 from core.net.addresses import host_of
@@ -32,7 +32,7 @@ PEERS = 2
 """With which it is tried."""
 OF_PEER = sum(SIZES) / 3600, 2.0 * sum(SIZES)
 """Bytes a second that one peer may send here for its test, and at once: one an hour, and two."""
-OF_ALL = 64.0 * KIB, 8.0 * MIB
+OF_ALL = 16.0 * KIB, 12.0 * MIB
 """Bytes a second that all together may, and at once."""
 
 
@@ -59,6 +59,8 @@ class LineTest:
         node.on_connected.append(self._met)
 
     def _lets(self, peer: PeerId, size: int) -> bool:
+        if self._node.shaper.download.rate:  # the user's own limit, or the last of the month's traffic
+            return False
         of_peer = self._from_peers[peer] = self._from_peers.get(peer) or TokenBucket(*OF_PEER)
         now = time.monotonic()
         return of_peer.allows(size, now) and self._from_all.allows(size, now)
@@ -96,6 +98,8 @@ class LineTest:
                 if seconds > ENOUGH_S:
                     return
         except HearthError as error:
+            if isinstance(error, CallRefused):
+                self._tried.discard(link.peer)  # another time, or another peer
             log.debug("the line was not tried with peer %s: %s", link.peer.hex()[:8], error)
         finally:
             self._busy = False
