@@ -15,6 +15,7 @@ from tests.workers import wait_until
 NOBODY = 65534
 """Sway refuses to run as root; who runs the tests as root runs it as this user."""
 CALL_S = 60.0
+FOR_EVER_MS = "100000000"
 MODIFIERS = ("ctrl", "alt", "shift")
 
 
@@ -112,7 +113,10 @@ def _started(folder: Path, screens: Sequence[Screen]) -> Iterator[Sway]:
         environment["DBUS_SYSTEM_BUS_ADDRESS"] = "unix:path=/nonexistent"
         desktop = Sway(environment)
         wait_until(lambda: len(desktop.ask("-t", "get_outputs") or []) == len(screens), "the screens")
-        yield desktop
+        # A keyboard that stays: programs would miss the first keys of one that has only just come.
+        with started(["wtype", "-s", FOR_EVER_MS], env=environment, stdout=subprocess.DEVNULL):
+            wait_until(lambda: (desktop.ask("-t", "get_seats") or [{}])[0].get("capabilities"), "the keyboard")
+            yield desktop
 
 
 def _nodes(tree: dict[str, Any] | None) -> Iterator[dict[str, Any]]:

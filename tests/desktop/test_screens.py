@@ -49,6 +49,5 @@ def test_the_window_goes_to_a_screen_that_shows_all_larger_and_back(folder: Path
 
 
 def move(desktop: Sway, number: int) -> Any:
-    """Take the window to a screen, to its middle."""
-    desktop.ask(f'[app_id="hearth"] move container to output HEADLESS-{number}')
-    return desktop.ask('[app_id="hearth"] focus, move position center')
+    """Take the window to a screen, to the corner where its lines begin."""
+    return desktop.ask(f'[app_id="hearth"] move absolute position {(0, LARGE.width)[number - 1]} 0')
