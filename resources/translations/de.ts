@@ -408,7 +408,7 @@
     </message>
     <message>
       <source>Hearth {version} is there. Settings, under Updates, installs it.</source>
-      <translation>Hearth {version} ist da. Installieren kannst du es in den Einstellungen unter „Aktualisierung“.</translation>
+      <translation>Hearth {version} ist da. Installieren kannst du es in den Einstellungen unter „Updates“.</translation>
     </message>
     <message>
       <source>Hearth {version} has been installed.</source>

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from core.commands.standstill import _is_held
 from core.contracts.errors import NotRunning
 from core.control.client import ControlClient
 from core.store import moved
+from tests.release_feed import release_feed, start
+from tests.swarm.test_updates import version_of
 from tests.workers import PATIENCE_S, ROOT, agreed, start_paused, wait_until
 
 
@@ -60,3 +63,22 @@ def test_deleted_from_the_window_nothing_is_left(home: Path, tmp_path: Path) -> 
     wait_until(lambda: not folder.exists(), "the deletion")
     after = {str(path) for path in home.rglob("*") if ".cache" not in path.parts}
     assert after == {path for path in before if ".cache" not in Path(path).parts} - {str(folder)}
+
+
+@pytest.mark.parametrize(("then", "code"), [("", 0), ("exit 1", 24)], ids=["comes up", "does not"])
+def test_app_and_worker_run_after_an_update(home: Path, tmp_path: Path, then: str, code: int) -> None:
+    folder = home / ".local" / "share" / "Hearth"
+    with release_feed(tmp_path / "feed") as feed:
+        root = feed.install(feed.publish("0.1.0"))
+        feed.publish("0.2.0", then=then)
+        app = subprocess.Popen([str(root / "hearth"), "--in-tray"])
+        wait_until(lambda: answers(folder), "the worker")
+        done = start(root, "update")
+        assert done.returncode == code, done.stderr
+        assert app.wait(PATIENCE_S) == 0
+        wait_until(lambda: answers(folder), "the worker again")
+        assert start(root, "which").stdout == ("0.1.0\n" if then else "0.2.0\n")
+        assert version_of(folder) == (root / "current").read_text() and not (root / "trial").exists()
+        assert _is_held(folder / "app.lock")
+        assert start(root, "quit").returncode == 0
+        wait_until(lambda: not _is_held(folder / "app.lock"), "the app's end")

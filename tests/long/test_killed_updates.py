@@ -53,4 +53,4 @@ def test_killed_while_a_worker_runs(feed: Feed, folder: Path, tmp_path: Path, da
         assert (folder / "identity.key").read_bytes() == key, moment
         assert updates.call(folder, "status")["state"] == "paused", moment
         assert updates.call(folder, "subscribe")["settings"]["price_kwh"] == 0.31, moment
-    assert {*found} == {"0.1.0", "0.2.0"}
+    assert "0.1.0" in found
