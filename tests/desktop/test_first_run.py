@@ -116,7 +116,7 @@ def test_enter_goes_on_but_agrees_only_by_the_button(
 def test_consent_says_what_it_will_take_of_this_pc(first: FirstRun) -> None:
     words = " ".join(label.text() for label in first.consent.findChildren(QLabel))
     assert "up to 32 experts in about" in words and " of memory." in words
-    assert f"About {round(5 * max(1, cores() // 2))} W" in words and "an hour. None on metered networks." in words
+    assert f"About {round(5 * max(1, cores() // 2))} W" in words and "125 kB/s or 450 MB an hour at most" in words
     assert "At most a quarter of your upload" in words and "until then 125 kB/s." in words
 
 
