@@ -212,8 +212,9 @@ def restore(folder: Path, file: Path, force: bool = False, told: Told = lambda d
         raise DataFolderError(notice("restore.damaged", file=str(file), why=str(error))) from error
     except OSError as error:
         shutil.rmtree(folder / restored.FOLDER, ignore_errors=True)
-        code = "restore.disk_full" if error.errno == errno.ENOSPC else "restore.unreadable"
-        raise DataFolderError(notice(code, file=str(file), why=str(error.strerror or error))) from error
+        is_full, why = error.errno == errno.ENOSPC, str(error.strerror or error)
+        said = notice("restore.disk_full" if is_full else "restore.unreadable", file=str(file), why=why)
+        raise DataFolderError(said) from error
     except DataFolderError:
         shutil.rmtree(folder / restored.FOLDER, ignore_errors=True)
         raise

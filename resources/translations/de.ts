@@ -5989,7 +5989,7 @@
     </message>
     <message>
       <source>identity.no_peer_name</source>
-      <translation>{text} nennt keinen Peer: Sein Schlüssel hat 64 hexadezimale Ziffern. Kopiere ihn erneut auf dem anderen PC, von der Seite Netzwerk oder mit `hearth address`.</translation>
+      <translation>{text} nennt keinen Peer: Sein Schlüssel hat 64 hexadezimale Ziffern. Kopiere ihn auf dem anderen PC erneut, von der Seite Netzwerk oder mit `hearth address`.</translation>
     </message>
     <message>
       <source>identity.no_word</source>

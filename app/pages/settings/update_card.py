@@ -65,8 +65,8 @@ class UpdateCard(Section):
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self._look_if_allowed)
         if this_build().managed_by_distribution or this_installation() is None:
-            code = "update.managed" if this_build().managed_by_distribution else "update.sources"
-            self.says.setText(told(notice(code)))
+            managed = this_build().managed_by_distribution
+            self.says.setText(told(notice("update.managed" if managed else "update.sources")))
             self.look_now.setEnabled(False)
         else:
             self._timer.start()
