@@ -5163,8 +5163,16 @@
       <translation>Die Bilder von {place} ({count}) gehören zu keiner Klasse. Lege die jeder Klasse in einen eigenen Ordner darin, etwa Katzen und Hunde: Die Namen der Ordner werden die Klassen.</translation>
     </message>
     <message>
+      <source>data.foreign_token</source>
+      <translation>Die Daten enthalten das Token {token}, und das Modell kennt {vocabulary}.</translation>
+    </message>
+    <message>
       <source>data.group_too_large</source>
       <translation>{path} hat eine Zeilengruppe mit {size:size} Text. Hearth liest Gruppen bis {most:size}: Schreibe die Datei neu mit weniger Zeilen je Gruppe (row_group_size in pyarrow und pandas).</translation>
+    </message>
+    <message>
+      <source>data.half_token</source>
+      <translation>Ein Teil der Daten endet mitten in einem Token.</translation>
     </message>
     <message>
       <source>data.in_use</source>
@@ -6212,6 +6220,10 @@
       <translation>{what}, und hier endet die Datei: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie erneut ganz.</translation>
     </message>
     <message>
+      <source>manifest.end_beyond</source>
+      <translation>das Token {end}, das einen Text beendet, liegt außerhalb des Vokabulars von {vocabulary}.</translation>
+    </message>
+    <message>
       <source>manifest.ends_early</source>
       <translation>Der Lauf endet ({end}), bevor er begonnen hat ({start}).</translation>
     </message>
@@ -6328,6 +6340,10 @@
       <translation>dieses Hearth kennt keine Aufgabe namens {name}, nur {known}.</translation>
     </message>
     <message>
+      <source>manifest.no_tokens</source>
+      <translation>seine Daten sind keine Token. Lass `tokenizer` weg, und in `model` `vocabulary`.</translation>
+    </message>
+    <message>
       <source>manifest.not_finite</source>
       <translation>{number} ist keine Zahl, die ein Manifest haben darf.</translation>
     </message>
@@ -6378,6 +6394,10 @@
     <message>
       <source>manifest.syntax</source>
       <translation>{what}.</translation>
+    </message>
+    <message>
+      <source>manifest.tokens_missing</source>
+      <translation>Daten aus Token brauchen einen `tokenizer` und in `model` ein `vocabulary`.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>
@@ -6801,6 +6821,10 @@
     <message>
       <source>question.odd_pixels</source>
       <translation>{pixels} Pixel ergeben nicht {width} x {height}.</translation>
+    </message>
+    <message>
+      <source>question.prompt_too_long</source>
+      <translation>Der Text hat {tokens} Token, und das Modell sieht höchstens {most} auf einmal. Kürzen Sie ihn.</translation>
     </message>
     <message>
       <source>question.quitting</source>
@@ -7424,6 +7448,30 @@
     <message>
       <source>telling.fails</source>
       <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was sich an den Experten auf diesem PC geändert hat ({error}). Das Training läuft weiter; bitte melde es.</translation>
+    </message>
+    <message>
+      <source>tokens.damaged</source>
+      <translation>Der Tokenizer ist beschädigt: {why}.</translation>
+    </message>
+    <message>
+      <source>tokens.no_end</source>
+      <translation>Der Tokenizer hat kein Token {end}, das einen Text beendet.</translation>
+    </message>
+    <message>
+      <source>tokens.other_end</source>
+      <translation>Der Tokenizer beendet einen Text mit dem Token {end}, das Manifest mit einem anderen.</translation>
+    </message>
+    <message>
+      <source>tokens.too_large</source>
+      <translation>Die Datei des Tokenizers ist größer als {most:size}.</translation>
+    </message>
+    <message>
+      <source>tokens.too_many</source>
+      <translation>Der Tokenizer hat {tokens} Token, und das Modell hat Platz für {vocabulary}.</translation>
+    </message>
+    <message>
+      <source>tokens.unknown_kind</source>
+      <translation>Der Tokenizer ist von keiner Art, die Hearth kennt: ein BPE über Bytes, das Wörter wie Qwen2 oder GPT-2 trennt.</translation>
     </message>
     <message>
       <source>traffic.access</source>
