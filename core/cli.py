@@ -198,6 +198,9 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     told.add_argument("--text", metavar="TEXT", help="in one line of at most 1,000 characters")
     export = verb("export", "Write the trained model, for use without Hearth.", here, json=True)
     export.add_argument("--out", type=Path, metavar="FOLDER", help="where to (the run's id)")
+    forms, types = ["hf", "gguf", "safetensors"], ["f32", "f16", "q8_0"]
+    export.add_argument("--format", choices=forms, help="for which programs (hf of a decoder, else safetensors)")
+    export.add_argument("--type", choices=types, default="f16", help="numbers of a gguf file (f16)")
 
 
 def _add_new(new: argparse.ArgumentParser) -> None:

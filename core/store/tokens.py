@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from core.contracts.errors import UNREADABLE, DataError
 from core.contracts.manifest import Manifest
@@ -145,6 +145,15 @@ class Tokens:
     def file(self) -> bytes:
         """A `tokenizer.json` with all that is used of the one that was read."""
         text: str = self._tokenizer.to_str()
+        return text.encode()
+
+    def file_with_start(self) -> bytes:
+        """The same for other programs: each text begins with the token that ended the one before, as in training."""
+        tokenizer = Tokenizer.from_str(self._tokenizer.to_str())
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"{END} $A", pair=f"{END} $A {END} $B", special_tokens=[(END, self.end)]
+        )
+        text: str = tokenizer.to_str()
         return text.encode()
 
 

@@ -5481,20 +5481,48 @@
       <translation>{times:count}-mal hintereinander konnten Daten und Rumpf des Laufs nicht gepflegt werden ({error}). Bitte melde es.</translation>
     </message>
     <message>
+      <source>export.dense_beside_experts</source>
+      <translation>llama.cpp liest kein Modell, das Schichten mit Experten und Schichten ohne sie hat. Schreiben Sie es als hf.</translation>
+    </message>
+    <message>
       <source>export.failed</source>
       <translation>Das Modell konnte nicht geschrieben werden: Der Prozess dafür endete mit {status}. Vielleicht sagt hearth log mehr.</translation>
+    </message>
+    <message>
+      <source>export.no_such_form</source>
+      <translation>Ein Modell der Art {kind} lässt sich nicht als {form} schreiben: ein decoder wird als hf oder gguf geschrieben, jedes andere als safetensors.</translation>
+    </message>
+    <message>
+      <source>export.no_tokenizer</source>
+      <translation>Dieser {kind} liest Bytes: Nur ein Modell aus Token lässt sich für andere Programme schreiben.</translation>
     </message>
     <message>
       <source>export.no_trunk</source>
       <translation>Von {run} gibt es noch nichts zu exportieren: Hier wurde noch kein Rumpf gespeichert, und kein Peer hat einen gesendet. Warte auf den ersten Checkpoint.</translation>
     </message>
     <message>
+      <source>export.not_alike</source>
+      <translation>Was geschrieben wurde, ist nicht das Modell: Seine Bewertungen weichen um bis zu {difference} ab. Es wurde gelöscht.</translation>
+    </message>
+    <message>
       <source>export.not_written</source>
       <translation>{folder} kann nicht geschrieben werden: {why}.</translation>
     </message>
     <message>
+      <source>export.odd_tensors</source>
+      <translation>Was geschrieben wurde, ist nicht das Modell: {count} seiner Teile fehlen oder passen nicht, etwa {first}. Es wurde gelöscht.</translation>
+    </message>
+    <message>
       <source>export.taken</source>
       <translation>In {folder} liegen Dateien, die nicht zu einem exportierten Modell gehören. Nenne mit --out einen anderen Ordner.</translation>
+    </message>
+    <message>
+      <source>export.too_few_experts</source>
+      <translation>Eine Schicht hat nur {experts} trainierte Experten, und jedes Token fragt {k}. Lassen Sie weiter trainieren, oder holen Sie mehr von ihnen.</translation>
+    </message>
+    <message>
+      <source>export.worse</source>
+      <translation>Was geschrieben wurde, ist um {difference} Nat je Token schlechter als das Modell. Es wurde gelöscht; schreiben Sie es mit genaueren Zahlen.</translation>
     </message>
     <message>
       <source>file.cannot_be_locked</source>

@@ -1358,20 +1358,48 @@
       <translation>The run's data and trunk could not be kept up to date {times:count} times in a row ({error}). Please report it.</translation>
     </message>
     <message>
+      <source>export.dense_beside_experts</source>
+      <translation>llama.cpp reads no model that has layers with experts and layers without. Write it as hf.</translation>
+    </message>
+    <message>
       <source>export.failed</source>
       <translation>The model could not be written: the process for it ended with {status}. hearth log may say more.</translation>
+    </message>
+    <message>
+      <source>export.no_such_form</source>
+      <translation>A model of the kind {kind} cannot be written as {form}: a decoder is written as hf or gguf, any other one as safetensors.</translation>
+    </message>
+    <message>
+      <source>export.no_tokenizer</source>
+      <translation>This {kind} reads bytes: only a model of tokens can be written for other programs.</translation>
     </message>
     <message>
       <source>export.no_trunk</source>
       <translation>There is nothing to export of {run} yet: no trunk was saved here, and no peer has sent one. Wait for the first checkpoint.</translation>
     </message>
     <message>
+      <source>export.not_alike</source>
+      <translation>What was written is not the model: its scores differ by up to {difference}. It was removed.</translation>
+    </message>
+    <message>
       <source>export.not_written</source>
       <translation>{folder} cannot be written: {why}.</translation>
     </message>
     <message>
+      <source>export.odd_tensors</source>
+      <translation>What was written is not the model: {count} of its parts are missing or odd, such as {first}. It was removed.</translation>
+    </message>
+    <message>
       <source>export.taken</source>
       <translation>{folder} holds files that are not those of an exported model. Name another folder with --out.</translation>
+    </message>
+    <message>
+      <source>export.too_few_experts</source>
+      <translation>A layer has only {experts} trained experts, and each token asks {k}. Let it train on, or fetch more of them.</translation>
+    </message>
+    <message>
+      <source>export.worse</source>
+      <translation>What was written is worse than the model by {difference} nats a token. It was removed; write it with more exact numbers.</translation>
     </message>
     <message>
       <source>file.cannot_be_locked</source>

@@ -1,6 +1,5 @@
 """Text as tokens: the tokenizer, a new run of them, and what its model is asked and told."""
 
-import argparse
 import asyncio
 import json
 import math
@@ -11,14 +10,14 @@ import msgspec
 import pytest
 import torch
 
-from core.commands.new_run import new
 from core.contracts import manifest as manifests
 from core.contracts.errors import DataError, ManifestError, QuestionError
 from core.contracts.manifest import Manifest
-from core.contracts.pipe import Generate
+from core.contracts.pipe import Generate, WrittenToken
 from core.store import shards, tokens
 from core.store.tokens import END, ITEM, Tokens
 from core.training.asking import ask
+from tests.decoders import organised
 from tests.unit.text_run import Setup
 
 MIXED = "naïve 漢字 😀 ខ្មែរ 123 'll\r\n\x00  \t x".encode()
@@ -65,31 +64,6 @@ def test_a_tokenizer_of_another_kind_or_damaged_is_refused(learnt: Tokens, place
 def test_what_is_no_tokenizer_is_refused(content: bytes) -> None:
     with pytest.raises(DataError, match="tokenizer"):
         Tokens(content)
-
-
-def organised(folder: Path, tokenizer: Path | None = None) -> tuple[Manifest, Path]:
-    """A run of tokens as `hearth run new` proposes it, and its folder."""
-    texts = folder / "texts"
-    texts.mkdir(parents=True)
-    for number, page in enumerate(shards.local_text()[:200_000].split(b"\n\n\n")):
-        (texts / f"{number}.txt").write_bytes(page)
-    asked = dict.fromkeys(("name", "title", "licence", "volunteers", "column"))
-    out = folder / "mine.toml"
-    new(
-        argparse.Namespace(
-            run=str(texts), yes=True, out=out, data_dir=folder, template="decoder", tokenizer=tokenizer, **asked
-        )
-    )
-    run = manifests.load(str(out))
-    small = {"layers": 1, "grid": (2, 2), "width": 16, "hidden": 16, "heads": 2, "kv_heads": 1, "sequence": 32}
-    return (
-        msgspec.structs.replace(
-            run,
-            model=msgspec.structs.replace(run.model, **small),
-            training=msgspec.structs.replace(run.training, trunk_rate=0.01, warmup_samples=500, target_samples=16),
-        ),
-        folder / "runs" / run.run_id,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +125,7 @@ async def test_a_model_of_tokens_learns_and_continues_a_text(run: tuple[Manifest
         size = sum(len(known.pieces[number]) for number in labels.flatten().tolist())
         assert point.bits == pytest.approx(point.loss * labels.numel() / size / math.log(2))
         pieces = [piece async for piece in ask(setup.trainer, Generate(b"The ", 8, 0.7, 1))]
-        assert 1 <= len(pieces) <= 8 and all(isinstance(piece.answer, bytes) for piece in pieces)
+        assert 1 <= len(pieces) <= 8 and all(isinstance(piece.answer, WrittenToken) for piece in pieces)
         with pytest.raises(QuestionError, match="at most 31"):
             [piece async for piece in ask(setup.trainer, Generate(b"x y " * 40, 8, 0.7, 1))]
 
@@ -163,5 +137,5 @@ async def test_a_model_that_ends_the_text_says_no_more(run: tuple[Manifest, Path
     exchange = setup.trainer.task.encode(Generate(b"The ", 8, 0.0, 1), setup.trainer.ends)
     scores = torch.zeros(1, 1, 512)
     scores[..., known.end] = 1.0
-    assert exchange.decode(scores) == b"" and exchange.inputs is None
+    assert exchange.decode(scores) == WrittenToken(b"") and exchange.inputs is None
     await asyncio.sleep(0)
