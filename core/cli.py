@@ -198,17 +198,21 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     told.add_argument("--text", metavar="TEXT", help="in one line of at most 1,000 characters")
     export = verb("export", "Write the trained model, for use without Hearth.", here, json=True)
     export.add_argument("--out", type=Path, metavar="FOLDER", help="where to (the run's id)")
+    forms, types = ["hf", "gguf", "safetensors"], ["f32", "f16", "q8_0"]
+    export.add_argument("--format", choices=forms, help="for which programs (hf of a decoder, else safetensors)")
+    export.add_argument("--type", choices=types, default="f16", help="numbers of a gguf file (f16)")
 
 
 def _add_new(new: argparse.ArgumentParser) -> None:
     new.set_defaults(command="new_run.new")  # reads pictures, and is slower to load
     new.add_argument("--yes", action="store_true", help="without asking")
     new.add_argument("--out", type=Path, metavar="FILE", help="the manifest (NAME.toml)")
-    kinds = ["text", "pictures", "vc-asgd"]
+    kinds = ["text", "decoder", "pictures", "vc-asgd"]
     new.add_argument("--template", choices=kinds, help="which kind of run (as the data are: text or pictures)")
     new.add_argument("--name", help="its name (that of the folder)")
     new.add_argument("--title", help="its title (made of the name)")
     new.add_argument("--column", metavar="NAME", help="where .jsonl and .parquet files have their texts (text)")
+    new.add_argument("--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json (one learnt from the data)")
     new.add_argument("--licence", help="that of the data, and of the model unless you are asked (not said)")
     new.add_argument("--volunteers", metavar="N", help="PCs for which it is proposed (4)")
 

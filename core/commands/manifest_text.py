@@ -8,7 +8,7 @@ import msgspec
 
 from core.commands.proposal import Proposal
 from core.contracts.manifest import ShardList
-from core.contracts.model import PICTURE_BYTES, Licence, Pictures
+from core.contracts.model import PICTURE_BYTES, Licence, Pictures, TokenizerFile
 from core.contracts.trunk import Diloco, Local, VcAsgd
 
 UNKNOWN = "unknown"
@@ -22,7 +22,12 @@ NOTES = {
     "expert": "kind of expert",
     "k": "experts asked for each sample",
     "heads": "of attention; the width is a multiple of twice as many",
-    "sequence": "bytes that the model sees at once",
+    "sequence": "bytes or tokens that the model sees at once",
+    "kv_heads": "of keys and values, which the heads of attention share",
+    "dense": "layers without experts, before the others",
+    "tied": "whether tokens are told by the numbers by which they are read",
+    "vocabulary": "tokens that the model can tell apart",
+    "end": "the token that ends a text",
     "batch": "sequences or pictures",
     "trunk_rate": "learning rates, of the dense part ...",
     "expert_rate": "... and of experts",
@@ -57,12 +62,14 @@ class Cut(NamedTuple):
     listed: ShardList
     shards: int
     rows: int
-    """Of a pass over what is trained on: bytes of text, or pictures."""
+    """Of a pass over what is trained on: bytes or tokens of text, or pictures."""
     size: int
     """Bytes of all shards."""
     about: str
     """What they are, in a sentence."""
     pictures: Pictures | None = None
+    tokenizer: TokenizerFile | None = None
+    vocabulary: int = 0
 
 
 def written(name: str, title: str, licence: Licence, cut: Cut, proposal: Proposal) -> str:
@@ -101,6 +108,8 @@ def written(name: str, title: str, licence: Licence, cut: Cut, proposal: Proposa
     lines += ["", f"# {cut.about}", "[shard_list]", *_table(cut.listed), ""]
     if cut.pictures:
         lines += ["[pictures]", *_table(cut.pictures, OF_PICTURES), ""]
+    if cut.tokenizer:
+        lines += ["# The vocabulary, a tokenizer.json.", "[tokenizer]", *_table(cut.tokenizer), ""]
     lines += ["[model]", *_table(proposal.model)]
     lines += ["", "[training]", *_table(proposal.training)]
     lines.append("")

@@ -17,18 +17,23 @@ from core.contracts import data as lists
 from core.contracts import manifest as manifests
 from core.contracts.errors import DataError, DataFolderError, ManifestError, SettingsError
 from core.contracts.manifest import Manifest, Shard, ShardList
-from core.contracts.model import Licence, Name
+from core.contracts.model import Licence, Name, TokenizerFile
 from core.contracts.notices import notice
 from core.contracts.words import counted, size, traffic
 from core.store import cutting
+from core.store.cutting import Source, Survey
 from core.store.data_folder import data_folder
 from core.store.documents import find
 from core.store.shards import OWN
+from core.store.tokens import ITEM
+from core.store.tokens import read as read_tokens
 from core.store.writing import write_whole
 
 MOST_VOLUNTEERS = 100_000
 SPARE_DISK = 256 << 20
 """Bytes that are left free."""
+TEXTS = ("text", "decoder")
+"""Templates for data that are text."""
 LICENCES = 80
 """Characters of a licence's name."""
 
@@ -58,8 +63,10 @@ def new(options: argparse.Namespace) -> None:
     data = _asked("Licence of the data, such as CC-BY-4.0", options.licence or "", _licence, asks)
     licence = Licence(data or UNKNOWN, _asked("Licence of the trained model", data, _licence, asks) or UNKNOWN)
     volunteers = int(_asked("Volunteers", str(options.volunteers or proposal.VOLUNTEERS), _number, asks))
-    cut = _cut(place, data_folder(options.data_dir) / OWN, options.template, options.column)
-    if cut.pictures:
+    cut = _cut(place, data_folder(options.data_dir) / OWN, options)
+    if cut.tokenizer:
+        proposed = proposal.of_tokens(cut.rows, cut.vocabulary, volunteers)
+    elif cut.pictures:
         proposed = proposal.of_pictures(cut.rows, volunteers, experts=options.template != "vc-asgd")
     else:
         proposed = proposal.of_text(cut.rows, volunteers)
@@ -101,19 +108,22 @@ def _steps(out: Path, where: str) -> str:
         hearth run publish {signed}{where}"""
 
 
-def _cut(place: Path, own: Path, template: str | None, column: str | None) -> Cut:
+def _cut(place: Path, own: Path, options: argparse.Namespace) -> Cut:
     """Write the shards.
 
     Args:
         place: the data.
         own: where to.
-        template: what kind of run it shall be; None: as the data are.
-        column: where the texts are; None: see `core.store.documents.documents`.
+        options: what kind of run it shall be, if not as the data are; where the texts are, see
+            `core.store.documents.documents`; the tokenizer, if not one for these data.
     """
-    pictures = None if template == "text" else picture_files.find(place)
+    template = options.template
+    pictures = None if template in TEXTS else picture_files.find(place)
     files = [] if pictures else _texts(place, template)
-    source = pictures.source if pictures else cutting.texts(files, column)
+    source = pictures.source if pictures else cutting.texts(files, options.column)
     found = cutting.survey(source)
+    if template == "decoder" or options.tokenizer:
+        return _cut_into_tokens(source, found, own, options.tokenizer)
     total = found.train_bytes + found.held_out_bytes
     _make_room(own, total)
     shards = cutting.write(source, found, own)
@@ -134,13 +144,39 @@ def _cut(place: Path, own: Path, template: str | None, column: str | None) -> Cu
     return Cut("text", _listed(shards, own), len(shards), found.train_bytes, total, about)
 
 
+def _cut_into_tokens(source: Source, texts: Survey, own: Path, tokenizer: Path | None) -> Cut:
+    """Write shards of tokens, and the tokenizer.
+
+    Args:
+        source: of texts.
+        texts: what they are.
+        own: where to.
+        tokenizer: an organiser's own; None: one is trained.
+    """
+    tokens = read_tokens(tokenizer) if tokenizer else cutting.tokenizer_for(source, texts)
+    source = cutting.as_tokens(source, tokens)
+    found = cutting.survey(source)
+    total, content = found.train_bytes + found.held_out_bytes, tokens.file()
+    _make_room(own, total)
+    named = TokenizerFile(_kept(content, own), len(content), tokens.end)
+    shards = cutting.write(source, found, own)
+    size = texts.train_bytes + texts.held_out_bytes
+    about = (
+        f"{counted(found.documents, 'document')}, {traffic(size)}, as {total // ITEM:,} tokens of "
+        f"{size / total * ITEM:.2f} bytes; {len(tokens):,} tokens in the vocabulary; "
+        f"{counted(found.held_out, 'document')} held out, {counted(found.duplicates, 'duplicate')} left out."
+    )
+    rows = found.train_bytes // ITEM
+    return Cut("tokens", _listed(shards, own), len(shards), rows, total, about, None, named, len(tokens))
+
+
 def _texts(place: Path, template: str | None) -> list[Path]:
     """Files of text, where there are no pictures of classes.
 
     Raises:
         DataError: there are none either, or pictures are wanted.
     """
-    wanted = template in ("pictures", "vc-asgd")
+    wanted = template is not None and template not in TEXTS
     try:
         if not wanted:
             return find([place])
@@ -155,12 +191,17 @@ def _texts(place: Path, template: str | None) -> list[Path]:
 def _listed(written: list[Shard], own: Path) -> ShardList:
     """Write the list of shards."""
     document = lists.encode(tuple(written))
-    named = ShardList(hashlib.sha256(document).hexdigest(), len(document))
+    return ShardList(_kept(document, own), len(document))
+
+
+def _kept(content: bytes, own: Path) -> str:
+    """Write a file that is named by its hash, which is returned."""
+    sha256 = hashlib.sha256(content).hexdigest()
     try:
-        write_whole(own / named.sha256, [document])
+        write_whole(own / sha256, [content])
     except OSError as error:
         raise DataFolderError(notice("data.not_written", path=str(own), why=str(error.strerror))) from error
-    return named
+    return sha256
 
 
 def _make_room(own: Path, total: int) -> None:

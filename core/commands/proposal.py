@@ -3,6 +3,8 @@
 import math
 from typing import NamedTuple
 
+import msgspec
+
 from core.contracts.data import samples_in
 from core.contracts.kinds import DATA, EXPERTS, MODELS, Ends
 from core.contracts.manifest import Manifest, Training
@@ -87,8 +89,40 @@ def of_text(size: int, volunteers: int) -> Proposal:
     return fit[-1] if fit else found[0]
 
 
+def of_tokens(tokens: int, vocabulary: int, volunteers: int) -> Proposal:
+    """A decoder that such data and so many PCs can train.
+
+    Args:
+        tokens: to train on.
+        vocabulary: of its tokenizer.
+        volunteers: PCs.
+    """
+    found = [_decoder_of(_text_of(one, tokens, volunteers), one, vocabulary) for one in SIZES]
+    fit = [one for one in found if _days(one, tokens, volunteers) <= MOST_DAYS and _is_fed(one, tokens)]
+    return fit[-1] if fit else found[0]
+
+
+def _decoder_of(text: Proposal, one: Size, vocabulary: int) -> Proposal:
+    """The same with modern layers. Its experts are smaller, as a decoder's trunk does more."""
+    model = msgspec.structs.replace(
+        text.model,
+        kind="decoder",
+        expert="swiglu",
+        hidden=2 * one.width,
+        kv_heads=one.heads // 2,
+        tied=True,
+        vocabulary=vocabulary,
+    )
+    return text._replace(model=model)
+
+
 def _days(proposal: Proposal, size: int, volunteers: int) -> float:
-    return estimate(DATA["text"].ends(proposal.model, None), proposal, size, volunteers).days
+    return estimate(_ends(proposal.model), proposal, size, volunteers).days
+
+
+def _ends(model: Model) -> Ends:
+    """Of text."""
+    return DATA["tokens" if model.vocabulary else "text"].ends(model, None)
 
 
 def of_pictures(pictures: int, volunteers: int, *, experts: bool) -> Proposal:
@@ -125,8 +159,8 @@ def of_pictures(pictures: int, volunteers: int, *, experts: bool) -> Proposal:
 
 
 def _is_fed(proposal: Proposal, size: int) -> bool:
-    """Whether there is a byte for each number that the model has."""
-    return numbers(DATA["text"].ends(proposal.model, None), proposal) <= size
+    """Whether there is a byte, or a token, for each number that the model has."""
+    return numbers(_ends(proposal.model), proposal) <= size
 
 
 def numbers(ends: Ends, proposal: Proposal) -> int:
@@ -185,7 +219,7 @@ def estimate(ends: Ends, proposal: Proposal, rows: int, volunteers: int) -> Esti
     Args:
         ends: what its data look like.
         proposal: the run.
-        rows: of a pass: bytes of text, or pictures.
+        rows: of a pass: bytes or tokens of text, or pictures.
         volunteers: PCs, which share the pass.
     """
     model, training = proposal.model, proposal.training

@@ -60,10 +60,10 @@ def _memory(process: ProcessStatus) -> str:
 
 def _run(status: Status, reached: bool) -> list[tuple[str, str]]:
     task = TASKS[status.task]
-    unit, unseen = task.unit, "the next byte of unseen text" if task.in_tokens else "unseen samples"
+    unit, unseen = task.unit, f"the next {task.unit[:-1]} of unseen text" if task.in_tokens else "unseen samples"
     accuracy = "not measured yet" if status.accuracy is None else f"{status.accuracy:.1%} on {unseen}"
     loss = "-" if status.loss is None else f"{status.loss:.3f}"
-    if status.loss is not None and task.in_tokens:
+    if status.loss is not None and task.unit == "bytes":
         loss += f" ({status.loss / math.log(2):.2f} bits per byte)"
     hosted = f"{len(status.experts)} here, {sum(expert.updates for expert in status.experts):,} updates"
     return [

@@ -54,6 +54,10 @@ def run(options: argparse.Namespace) -> int | None:
     }[options.what](options)
 
 
+OLDER_READERS = 512
+"""Experts in a layer."""
+
+
 def _list(options: argparse.Namespace) -> None:
     with common.client(options) as client:
         runs = client.call("status", {}, Status).runs
@@ -166,12 +170,27 @@ def _export(options: argparse.Namespace) -> None:
     if options.json:
         common.print_json(done)
         return
-    print(f"Wrote {out}: {done.samples:,} samples, loss {done.loss:.4f}, {done.accuracy:.1%} right on held-out data.")
-    if missing := done.experts - done.trained:
-        whole = counted(done.experts, "expert")
+    bits = f" ({done.bits:.3f} bits per byte)" if done.bits else ""
+    judged = f"loss {done.loss:.4f}{bits}, {done.accuracy:.1%} right on held-out data"
+    print(f"Wrote {out}: {done.samples:,} samples, {judged}.")
+    missing, whole = done.experts - done.trained, counted(done.experts, "expert")
+    if done.kept is not None:
+        _say_what_is_left_out(done, whole)
+    elif missing:
         print(f"{missing:,} of {whole} as they began: not trained yet, or nobody gave the state.")
-    python = "python3" if this_build().frozen else sys.executable  # a package's own runs nothing but Hearth
-    print(f"Try it: {python} {out / 'model.py'}")
+    if (out / "model.py").exists():
+        python = "python3" if this_build().frozen else sys.executable  # a package's own runs nothing but Hearth
+        print(f"Try it: {python} {out / 'model.py'}")
+
+
+def _say_what_is_left_out(done: Exported, whole: str) -> None:
+    """Of a model that other programs read."""
+    print(f"It has {done.kept:,} experts in each layer; {done.trained:,} of {whole} were trained and could be had.")
+    if done.loss_of_all is not None:
+        print("The least used were left out, as each layer must have equally many: ", end="")
+        print(f"the loss was {done.loss_of_all:.4f} with them.")
+    if done.kept and done.kept > OLDER_READERS:
+        print(f"Older versions of llama.cpp read at most {OLDER_READERS} experts in a layer.")
 
 
 def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
@@ -189,7 +208,7 @@ def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
             collected = client.call("collect", params, Collected, COLLECT_S)
         out = (options.out or Path(collected.run)).resolve()
         print(f"Writing and evaluating {counted(collected.experts, 'expert')} ...", file=sys.stderr)
-        job = msgspec.json.encode(ExportJob(collected, str(out)))
+        job = msgspec.json.encode(ExportJob(collected, str(out), options.format, options.type))
         process = subprocess.run(hearth_command("write-model"), input=job, stdout=subprocess.PIPE, check=False)
         if process.returncode:
             raise ComputeError(notice("export.failed", status=process.returncode))

@@ -42,7 +42,7 @@ def lines(report: RunReport) -> Iterator[tuple[str, str]]:
 def _loss(report: RunReport) -> str:
     assert report.last
     task, last = TASKS[report.task], report.last
-    bits = f" ({last.loss / math.log(2):.3f} bits per byte)" if task.in_tokens else ""
+    bits = f" ({last.bits_per_byte:.3f} bits per byte)" if task.in_tokens else ""
     return f"{last.loss:.4f}{bits} on held-out data, {last.accuracy:.1%} right"
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from core.contracts.errors import UNREADABLE, DataError
+from core.contracts.kinds import DATA
 from core.contracts.manifest import Manifest, Shard
 from core.contracts.model import LABEL
 from core.contracts.notices import notice
@@ -41,10 +42,10 @@ def decode(document: bytes) -> tuple[Shard, ...]:
 
 
 def samples_in(manifest: Manifest, size: int) -> int:
-    """How many samples so much of a run's data holds: bytes of text, or pictures.
+    """How many samples so much of a run's data holds: bytes or tokens of text, or pictures.
 
     Args:
         manifest: the run's.
         size: bytes of shards.
     """
-    return size // (LABEL + manifest.pictures.pixels if manifest.pictures else 1)
+    return size // (LABEL + manifest.pictures.pixels if manifest.pictures else DATA[manifest.data].token_bytes)

@@ -1,6 +1,6 @@
 """What passes between worker, command line and the process that writes a trained model for use without Hearth."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -10,6 +10,9 @@ from core.contracts.files import Natural
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice
 
+Form = Literal["hf", "gguf", "safetensors"]
+"""For transformers, for llama.cpp, or for the loader that is written beside it."""
+Numbers = Literal["f32", "f16", "q8_0"]
 NAMED = 500
 """Contributors by name in a model card."""
 
@@ -70,6 +73,10 @@ class ExportJob(msgspec.Struct, frozen=True):
     collected: Collected
     out: Annotated[str, msgspec.Meta(min_length=1)]
     """The folder to write, absolute."""
+    form: Form | None = None
+    """None: `hf` of a decoder, `safetensors` of any other model."""
+    numbers: Numbers = "f16"
+    """What a GGUF file's matrices hold."""
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -85,6 +92,12 @@ class Exported(msgspec.Struct, frozen=True):
     """Nats a row on the held-out data."""
     accuracy: float
     """Share of the rows that are right."""
+    bits: float | None = None
+    """Of text, the loss in bits for each byte."""
+    kept: Natural | None = None
+    """Experts in each layer, as other programs want equally many; None: all are there."""
+    loss_of_all: float | None = None
+    """Before others were left out; None: none was."""
 
 
 class ExportAnswer(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -59,6 +59,8 @@ class DataKind(NamedTuple):
     """What its samples look like to a model; of pictures, as the manifest says what they are."""
     pictures: bool = False
     """Whether they are such pictures."""
+    token_bytes: int = 1
+    """Of a token of text in a shard."""
 
 
 class TaskKind(NamedTuple):
@@ -231,11 +233,13 @@ DATA = Kinds(
     "data_set",
     digits=DataKind("picture", lambda model, _: Ends(64, 10)),  # 8x8 pixels
     pictures=DataKind("pictures", _of_pictures, pictures=True),
+    tokens=DataKind("tokens", lambda model, _: Ends(model.sequence or 0, model.vocabulary or 0), token_bytes=2),
     text=DataKind("text", lambda model, _: Ends(model.sequence or 0, 256)),  # what is wanted is every byte's next one
 )
 TASKS = Kinds(
     "task",
     pictures=TaskKind("pictures", unit="samples", in_tokens=False, takes="nothing"),
     picture=TaskKind("picture", unit="samples", in_tokens=False, takes="picture"),
+    tokens=TaskKind("tokens", unit="tokens", in_tokens=True, takes="text"),
     text=TaskKind("text", unit="bytes", in_tokens=True, takes="text"),
 )

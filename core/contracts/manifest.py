@@ -14,7 +14,7 @@ from core.contracts.documents import Document, parsed
 from core.contracts.errors import ManifestError
 from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, Ends, TaskKind
 from core.contracts.manifest_faults import faults_in
-from core.contracts.manifest_limits import ABOUT, impossible, impossible_beside
+from core.contracts.manifest_limits import ABOUT, impossible, impossible_beside, impossible_tokens
 from core.contracts.model import LINE, PICTURE_STARTS, Licence, Line, Model, Name, Picture, Pictures, TokenizerFile
 from core.contracts.notices import Notice, notice
 from core.contracts.run_times import Times, impossible_times
@@ -329,8 +329,8 @@ def _impossible(manifest: Manifest) -> Notice | None:
         return notice("manifest.picture_kind")
     if manifest.schedule and (trouble := impossible_times(manifest.schedule)):
         return trouble
-    training = manifest.training
-    return impossible(manifest.data, manifest.pictures, manifest.model, training.batch, training.in_flight)
+    data, model, of, tokens = manifest.data, manifest.model, manifest.training, manifest.tokenizer
+    return impossible_tokens(data, tokens, model) or impossible(data, manifest.pictures, model, of.batch, of.in_flight)
 
 
 def _names(struct: type[msgspec.Struct]) -> set[str]:

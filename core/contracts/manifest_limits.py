@@ -8,7 +8,7 @@ import msgspec
 
 from core.contracts.errors import ManifestError
 from core.contracts.kinds import DATA, EXPERTS, MODELS
-from core.contracts.model import Model, Pictures
+from core.contracts.model import Model, Pictures, TokenizerFile
 from core.contracts.notices import Notice, notice
 from core.contracts.positions import Path
 
@@ -32,6 +32,8 @@ ABOUT: dict[str, Path] = {
     "manifest.access_unsigned": ("access",),
     "manifest.pictures_missing": ("data",),
     "manifest.no_pictures": ("pictures",),
+    "manifest.tokens_missing": ("data",),
+    "manifest.end_beyond": ("tokenizer", "end"),
     "manifest.no_model_kind": ("model", "kind"),
     "manifest.no_expert_kind": ("model", "expert"),
     "manifest.grid_too_large": ("model", "grid"),
@@ -83,6 +85,21 @@ def impossible(data: str, pictures: Pictures | None, model: Model, batch: int, i
         return notice("manifest.in_flight_too_large", size=size, most=MAX_IN_FLIGHT)
     if model.layers * cells > MAX_CELLS:
         return notice("manifest.layers_too_many", experts=model.layers * cells, most=MAX_CELLS)
+    return None
+
+
+def impossible_tokens(data: str, tokenizer: TokenizerFile | None, model: Model) -> Notice | None:
+    """Why a run's tokenizer does not fit its data or its model; None if it does.
+
+    Args:
+        data: the name of its data set.
+        tokenizer: the run's, for data that are tokens.
+        model: what is trained.
+    """
+    if (data == "tokens") != (tokenizer is not None) or (data == "tokens") != (model.vocabulary is not None):
+        return notice("manifest.tokens_missing" if data == "tokens" else "manifest.no_tokens")
+    if tokenizer and model.vocabulary and tokenizer.end >= model.vocabulary:
+        return notice("manifest.end_beyond", end=tokenizer.end, vocabulary=model.vocabulary)
     return None
 
 

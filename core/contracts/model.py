@@ -26,6 +26,8 @@ Picture = Annotated[bytes, msgspec.Meta(max_length=PICTURE_BYTES)]
 Size = Annotated[int, msgspec.Meta(ge=1, le=16_384)]
 MOST_TOKENS = 1 << 16
 """Of a vocabulary: a token takes two bytes of a shard."""
+MOST_TOKENIZER = 4 << 20
+"""Bytes of a tokenizer's file; 32,768 tokens take about 2 MB."""
 
 
 Side = Annotated[int, msgspec.Meta(ge=1, le=256)]
@@ -54,8 +56,8 @@ class TokenizerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The run's `tokenizer.json` (`core.store.tokens`), named by its content as shards are."""
 
     sha256: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
-    size: Annotated[int, msgspec.Meta(ge=1, le=4 << 20)]
-    """Bytes; 32,768 tokens take about 2 MB."""
+    size: Annotated[int, msgspec.Meta(ge=1, le=MOST_TOKENIZER)]
+    """Bytes."""
     end: Annotated[int, msgspec.Meta(ge=0, lt=MOST_TOKENS)]
     """The token that ends a text."""
 

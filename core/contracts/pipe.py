@@ -250,10 +250,16 @@ class Written(Message, frozen=True):
     """What the model found likeliest, best first; no more than `CHOICES`."""
 
 
+class WrittenToken(Message, frozen=True):
+    """The next token of a text."""
+
+    text: bytes
+
+
 class Answered(Message, frozen=True):
     """What one pass through the network gave."""
 
-    answer: Predicted | Written
+    answer: Predicted | Written | WrittenToken
     experts: list[Answer]
     """Each expert's part, by layer, best first."""
     step: int

@@ -1,5 +1,6 @@
 """What the worker tells of this PC and its runs, as clients of the control socket get it."""
 
+import math
 from typing import Annotated, Literal
 
 import msgspec
@@ -244,11 +245,18 @@ class CurvePoint(msgspec.Struct, frozen=True, array_like=True):
     """Unix time at which the worker heard of it; None: a Hearth that did not note it."""
     chance: float | None = None
     """Held-out loss of guessing by how frequent each answer is, nats; None: a Hearth that did not note it."""
+    bits: float | None = None
+    """Of text, the held-out loss in bits for each byte; None: it is no text, or a Hearth that did not note it."""
 
     @property
     def learnt(self) -> bool:
         """Whether the model does better than that."""
         return self.chance is None or self.loss < self.chance
+
+    @property
+    def bits_per_byte(self) -> float:
+        """Of text."""
+        return self.loss / math.log(2) if self.bits is None else self.bits
 
 
 class LogLine(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from core.contracts.errors import DataError, DataFolderError
 from core.contracts.manifest import Shard
 from core.contracts.notices import notice
 from core.store.documents import documents
+from core.store.tokens import ITEM, Tokens, train
 
 HELD_OUT_BYTES = 4 << 20
 """At most: every trainer needs all of it before it begins."""
@@ -25,6 +26,11 @@ LEAST, MOST = 16 << 10, 1 << 20
 """Bytes of a shard, ..."""
 WANTED = 64
 """... of which there are so many if that fits: a trainer mixes those that it has."""
+BYTES_OF_A_TOKEN = 1000
+"""Of text there must be for each token of a vocabulary; it is the next smaller power of two."""
+LEAST_VOCABULARY, MOST_VOCABULARY = 512, 32 << 10
+READ_BYTES = 256 << 20
+"""From which a vocabulary is learnt, about: of more, every second document, or every third, and so on."""
 CACHE_KB = 64 << 10
 """Of the table of documents."""
 
@@ -51,6 +57,16 @@ def texts(files: Sequence[Path], column: str | None = None) -> Source:
         column: see `core.store.documents.documents`.
     """
     return Source(lambda: itertools.chain.from_iterable(documents(file, column) for file in files), b"\n\n", 0.05)
+
+
+def as_tokens(source: Source, tokens: Tokens) -> Source:
+    """The same documents as tokens.
+
+    Args:
+        source: of texts.
+        tokens: the tokenizer.
+    """
+    return Source(lambda: tokens.documents(source.read()), b"", source.held_out, ITEM)
 
 
 class Survey(NamedTuple):
@@ -94,6 +110,18 @@ def survey(source: Source) -> Survey:
             kinds[number] = 2
             held, held_bytes = held + 1, held_bytes + size
     return Survey(count, len(kinds) - count, total - held_bytes, held_bytes, held, bytes(kinds))
+
+
+def tokenizer_for(source: Source, found: Survey) -> Tokens:
+    """A tokenizer trained on a part of these documents.
+
+    Args:
+        source: of texts.
+        found: what they are.
+    """
+    size = found.train_bytes + found.held_out_bytes
+    vocabulary = min(MOST_VOCABULARY, max(LEAST_VOCABULARY, 1 << (size // BYTES_OF_A_TOKEN).bit_length() - 1))
+    return train(itertools.islice(source.read(), None, None, 1 + size // READ_BYTES), vocabulary)
 
 
 def shard_bytes(total: int) -> int:

@@ -3,8 +3,6 @@
 These are the run's, also what others did for it; what this PC did is in the ledger (`core.community.ledger`).
 """
 
-import math
-
 import msgspec
 
 from core.contracts.status import Count, CurvePoint, ExpertStatus, Share
@@ -38,7 +36,7 @@ class Progress(msgspec.Struct):
     @property
     def bits(self) -> float | None:
         """The held-out loss as last measured, in bits: for text, those that a byte takes."""
-        return self.curve[-1].loss / math.log(2) if self.curve else None
+        return self.curve[-1].bits_per_byte if self.curve else None
 
     @property
     def learnt(self) -> bool:

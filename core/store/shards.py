@@ -22,6 +22,7 @@ import msgspec
 from core.contracts import data
 from core.contracts.errors import DataError, DataFolderError
 from core.contracts.manifest import Manifest, Shard, ShardList
+from core.contracts.model import TokenizerFile
 from core.contracts.notices import notice
 from core.contracts.trunk import VcAsgd
 from core.regular_files import read_regular
@@ -35,6 +36,8 @@ HELD_OUT_SHARDS = 8
 """Of what is held out by which trainers are judged, where a text has more."""
 CACHE = 16
 """Shards of a text that are kept in memory, at most 16 MB."""
+Named = Shard | ShardList | TokenizerFile
+"""What travels by its hash."""
 SHARDS = 8
 """Into which a new list cuts the text; the last one is held out."""
 
@@ -143,8 +146,8 @@ def path_of(folder: Path, sha256: str) -> Path:
     return own if own.exists() else folder / FOLDER / sha256
 
 
-def read(folder: Path, shard: Shard) -> bytes | None:
-    """A shard's bytes, if they are there and right. A damaged one that came from others is removed, to come anew."""
+def read(folder: Path, shard: Named) -> bytes | None:
+    """A file's bytes, if they are there and right. A damaged one that came from others is removed, to come anew."""
     found = _read(folder, shard)
     if found is None:
         remove(folder / FOLDER / shard.sha256)
@@ -243,11 +246,11 @@ def local_text() -> bytes:
     return "\n".join(topics.values()).encode()
 
 
-def _is(named: Shard | ShardList, content: bytes) -> bool:
+def _is(named: Named, content: bytes) -> bool:
     return len(content) == named.size and hashlib.sha256(content).hexdigest() == named.sha256
 
 
-def _read(folder: Path, named: Shard | ShardList) -> bytes | None:
+def _read(folder: Path, named: Named) -> bytes | None:
     path = path_of(folder, named.sha256)
     try:
         if path.stat().st_size != named.size:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from core.contracts.data import MOST_LISTED
 from core.contracts.errors import CheckpointError, DataError, HearthError, NetworkError
-from core.contracts.manifest import Manifest, Shard, ShardList
+from core.contracts.manifest import Manifest, Shard
 from core.contracts.pipe import Reading
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey
@@ -130,11 +130,13 @@ class ShardExchange:
             self._ready()
 
     async def _open(self) -> bool:
-        """Have the list of shards; whether it is here."""
+        """Have the list of shards, and the tokenizer; whether they are here."""
         named, folder = self._manifest.shard_list, self._files.folder
-        is_here = named is None or shards.path_of(folder, named.sha256).exists()
-        if named and not is_here and not await self._fetch(named, [*self._others]):
-            return False
+        first = [file for file in (named, self._manifest.tokenizer) if file]
+        for file in first:
+            is_here = shards.path_of(folder, file.sha256).exists()
+            if not is_here and not await self._fetch(file, [*self._others]):
+                return False
         if not named:
             await asyncio.to_thread(shards.prepare, self._manifest, folder)
         try:
@@ -142,8 +144,8 @@ class ShardExchange:
         except DataError:  # it is what its hash says, and no list: no other one will come
             self.rest_s = RENEW_S
             raise
-        if named:
-            self._share(named)
+        for file in first:
+            self._share(file)
         self._parts, self._train = parts, [n for n, part in enumerate(parts) if not part.held_out]
         self._first = [number for number, part in enumerate(parts) if part.held_out][: shards.HELD_OUT_SHARDS]
         self._copies = [0] * len(parts)
@@ -190,7 +192,7 @@ class ShardExchange:
             self._here.add(number)
             self._share(self._parts[number])
 
-    def _share(self, named: Shard | ShardList) -> None:
+    def _share(self, named: shards.Named) -> None:
         self._files.share(named.sha256, shards.path_of(self._files.folder, named.sha256))
 
     def _forget(self, number: int) -> None:
@@ -314,7 +316,7 @@ class ShardExchange:
             self._failed[number] = time.monotonic() + TRY_AGAIN_S
         return came
 
-    async def _fetch(self, named: Shard | ShardList, givers: list[PeerId]) -> bool:
+    async def _fetch(self, named: shards.Named, givers: list[PeerId]) -> bool:
         """Have a file that is missing, from peers or else from web servers; whether it came."""
         files = self._files
         if not givers and not self._manifest.sources:
@@ -333,7 +335,7 @@ class ShardExchange:
             return True
         return False
 
-    async def _bring(self, named: Shard | ShardList, givers: Sequence[PeerId], file: Path) -> None:
+    async def _bring(self, named: shards.Named, givers: Sequence[PeerId], file: Path) -> None:
         try:
             await fetch_file(self._node, self._manifest.run_id, named.sha256, named.size, givers, file)
         except NetworkError:

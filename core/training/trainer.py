@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import logging
+import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -91,7 +92,7 @@ class Trainer(Movable):
         model, training = manifest.model, manifest.training
         self._training = training
         self._stream = open_stream(manifest) if stream is None else stream
-        self.task: Task[Any] = task_of(manifest.task.name)
+        self.task: Task[Any] = task_of(manifest.task.name, self._stream)
         self._network = build(manifest, self._stream.ends)
         self._trunk = strategy_of(self._network, manifest, calls)
         grid = Grid(manifest.run, model.layers, model.grid)
@@ -263,14 +264,16 @@ class Trainer(Movable):
         step, samples, run = self.step, self.samples, partial(self._run, self._trunk.by_agreed)
         inputs, labels = self._stream.held_out
         each = max(1, EVALUATED_ROWS * len(labels) // labels.numel())
-        loss = right = count = 0.0
+        loss = right = count = size = 0.0
         for x, wanted in zip(torch.split(inputs, each), torch.split(labels, each), strict=True):
             h, alive, _, _ = await self._pass(x, wanted.numel(), run)
             outputs = await run(self._network.segments[-1], h, *self._network.beside(x))
             loss += float((self.task.losses(outputs, wanted) * alive).sum())
             right += float((self.task.right(outputs, wanted) * alive).sum())
             count += float(alive.sum())
-        return CurvePoint(step, samples, loss / count, right / count, chance=chance(labels))
+            size += float((self.task.sizes(wanted) * alive).sum())
+        bits = loss / math.log(2) / size if size else None
+        return CurvePoint(step, samples, loss / count, right / count, chance=chance(labels), bits=bits)
 
     async def infer(self, inputs: Tensor) -> tuple[Tensor, list[Passed]]:
         """The head's outputs [n, ..., classes] and what happened in each DMoE layer, by the trunk that is agreed with

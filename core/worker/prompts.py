@@ -9,11 +9,11 @@ from collections.abc import Callable
 from core.contracts.control import Answer, Choice, Continued, GenerateParams, Prediction, PredictParams
 from core.contracts.errors import QuestionError
 from core.contracts.notices import notice
-from core.contracts.pipe import Generate, Written
+from core.contracts.pipe import Generate, Written, WrittenToken
 from core.worker.run import Run
 
-Each = Callable[[str, list[Answer], float, Choice, list[Choice]], None]
-"""Gets every byte's text, experts, milliseconds, the byte itself, and the likeliest ones; as `Piece`."""
+Each = Callable[[str, list[Answer], float, Choice | None, list[Choice]], None]
+"""Gets every byte's or token's text, experts, milliseconds, the byte itself, and the likeliest ones; as `Piece`."""
 
 
 async def predict(run: Run, picture: PredictParams) -> Prediction:
@@ -44,10 +44,13 @@ async def generate(run: Run, params: GenerateParams, each: Each) -> Continued:
     async with contextlib.aclosing(run.compute.questions.generate(question)) as told:
         async for piece in told:
             written = piece.answer
-            assert isinstance(written, Written)
-            count, step = count + 1, piece.step
-            text = decoder.decode(bytes([written.choice.byte]))
-            each(text, piece.experts, piece.ms, written.choice, written.best)
+            if isinstance(written, Written):
+                text, choice, best = bytes([written.choice.byte]), written.choice, written.best
+            else:
+                assert isinstance(written, WrittenToken)
+                text, choice, best = written.text, None, []
+            count, step = count + len(text), piece.step
+            each(decoder.decode(text), piece.experts, piece.ms, choice, best)
     progress = run.compute.progress
     return Continued(count, time.monotonic() - start, step, seed, progress.bits, progress.learnt)
 

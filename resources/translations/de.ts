@@ -5163,8 +5163,16 @@
       <translation>Die Bilder von {place} ({count}) gehören zu keiner Klasse. Lege die jeder Klasse in einen eigenen Ordner darin, etwa Katzen und Hunde: Die Namen der Ordner werden die Klassen.</translation>
     </message>
     <message>
+      <source>data.foreign_token</source>
+      <translation>Die Daten enthalten das Token {token}, und das Modell kennt {vocabulary}.</translation>
+    </message>
+    <message>
       <source>data.group_too_large</source>
       <translation>{path} hat eine Zeilengruppe mit {size:size} Text. Hearth liest Gruppen bis {most:size}: Schreibe die Datei neu mit weniger Zeilen je Gruppe (row_group_size in pyarrow und pandas).</translation>
+    </message>
+    <message>
+      <source>data.half_token</source>
+      <translation>Ein Teil der Daten endet mitten in einem Token.</translation>
     </message>
     <message>
       <source>data.in_use</source>
@@ -5473,20 +5481,48 @@
       <translation>{times:count}-mal hintereinander konnten Daten und Rumpf des Laufs nicht gepflegt werden ({error}). Bitte melde es.</translation>
     </message>
     <message>
+      <source>export.dense_beside_experts</source>
+      <translation>llama.cpp liest kein Modell, das Schichten mit Experten und Schichten ohne sie hat. Schreiben Sie es als hf.</translation>
+    </message>
+    <message>
       <source>export.failed</source>
       <translation>Das Modell konnte nicht geschrieben werden: Der Prozess dafür endete mit {status}. Vielleicht sagt hearth log mehr.</translation>
+    </message>
+    <message>
+      <source>export.no_such_form</source>
+      <translation>Ein Modell der Art {kind} lässt sich nicht als {form} schreiben: ein decoder wird als hf oder gguf geschrieben, jedes andere als safetensors.</translation>
+    </message>
+    <message>
+      <source>export.no_tokenizer</source>
+      <translation>Dieser {kind} liest Bytes: Nur ein Modell aus Token lässt sich für andere Programme schreiben.</translation>
     </message>
     <message>
       <source>export.no_trunk</source>
       <translation>Von {run} gibt es noch nichts zu exportieren: Hier wurde noch kein Rumpf gespeichert, und kein Peer hat einen gesendet. Warte auf den ersten Checkpoint.</translation>
     </message>
     <message>
+      <source>export.not_alike</source>
+      <translation>Was geschrieben wurde, ist nicht das Modell: Seine Bewertungen weichen um bis zu {difference} ab. Es wurde gelöscht.</translation>
+    </message>
+    <message>
       <source>export.not_written</source>
       <translation>{folder} kann nicht geschrieben werden: {why}.</translation>
     </message>
     <message>
+      <source>export.odd_tensors</source>
+      <translation>Was geschrieben wurde, ist nicht das Modell: {count} seiner Teile fehlen oder passen nicht, etwa {first}. Es wurde gelöscht.</translation>
+    </message>
+    <message>
       <source>export.taken</source>
       <translation>In {folder} liegen Dateien, die nicht zu einem exportierten Modell gehören. Nenne mit --out einen anderen Ordner.</translation>
+    </message>
+    <message>
+      <source>export.too_few_experts</source>
+      <translation>Eine Schicht hat nur {experts} trainierte Experten, und jedes Token fragt {k}. Lassen Sie weiter trainieren, oder holen Sie mehr von ihnen.</translation>
+    </message>
+    <message>
+      <source>export.worse</source>
+      <translation>Was geschrieben wurde, ist um {difference} Nat je Token schlechter als das Modell. Es wurde gelöscht; schreiben Sie es mit genaueren Zahlen.</translation>
     </message>
     <message>
       <source>file.cannot_be_locked</source>
@@ -6212,6 +6248,10 @@
       <translation>{what}, und hier endet die Datei: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie erneut ganz.</translation>
     </message>
     <message>
+      <source>manifest.end_beyond</source>
+      <translation>das Token {end}, das einen Text beendet, liegt außerhalb des Vokabulars von {vocabulary}.</translation>
+    </message>
+    <message>
       <source>manifest.ends_early</source>
       <translation>Der Lauf endet ({end}), bevor er begonnen hat ({start}).</translation>
     </message>
@@ -6328,6 +6368,10 @@
       <translation>dieses Hearth kennt keine Aufgabe namens {name}, nur {known}.</translation>
     </message>
     <message>
+      <source>manifest.no_tokens</source>
+      <translation>seine Daten sind keine Token. Lass `tokenizer` weg, und in `model` `vocabulary`.</translation>
+    </message>
+    <message>
       <source>manifest.not_finite</source>
       <translation>{number} ist keine Zahl, die ein Manifest haben darf.</translation>
     </message>
@@ -6378,6 +6422,10 @@
     <message>
       <source>manifest.syntax</source>
       <translation>{what}.</translation>
+    </message>
+    <message>
+      <source>manifest.tokens_missing</source>
+      <translation>Daten aus Token brauchen einen `tokenizer` und in `model` ein `vocabulary`.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>
@@ -6801,6 +6849,10 @@
     <message>
       <source>question.odd_pixels</source>
       <translation>{pixels} Pixel ergeben nicht {width} x {height}.</translation>
+    </message>
+    <message>
+      <source>question.prompt_too_long</source>
+      <translation>Der Text hat {tokens} Token, und das Modell sieht höchstens {most} auf einmal. Kürzen Sie ihn.</translation>
     </message>
     <message>
       <source>question.quitting</source>
@@ -7424,6 +7476,30 @@
     <message>
       <source>telling.fails</source>
       <translation>{times:count}-mal hintereinander konnte anderen Peers nicht mitgeteilt werden, was sich an den Experten auf diesem PC geändert hat ({error}). Das Training läuft weiter; bitte melde es.</translation>
+    </message>
+    <message>
+      <source>tokens.damaged</source>
+      <translation>Der Tokenizer ist beschädigt: {why}.</translation>
+    </message>
+    <message>
+      <source>tokens.no_end</source>
+      <translation>Der Tokenizer hat kein Token {end}, das einen Text beendet.</translation>
+    </message>
+    <message>
+      <source>tokens.other_end</source>
+      <translation>Der Tokenizer beendet einen Text mit dem Token {end}, das Manifest mit einem anderen.</translation>
+    </message>
+    <message>
+      <source>tokens.too_large</source>
+      <translation>Die Datei des Tokenizers ist größer als {most:size}.</translation>
+    </message>
+    <message>
+      <source>tokens.too_many</source>
+      <translation>Der Tokenizer hat {tokens} Token, und das Modell hat Platz für {vocabulary}.</translation>
+    </message>
+    <message>
+      <source>tokens.unknown_kind</source>
+      <translation>Der Tokenizer ist von keiner Art, die Hearth kennt: ein BPE über Bytes, das Wörter wie Qwen2 oder GPT-2 trennt.</translation>
     </message>
     <message>
       <source>traffic.access</source>

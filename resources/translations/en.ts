@@ -1040,8 +1040,16 @@
       <translation>The pictures of {place} ({count}) are in no class. Put those of each class into a folder of its own within it, such as cats and dogs: the folders' names become the classes.</translation>
     </message>
     <message>
+      <source>data.foreign_token</source>
+      <translation>The data hold the token {token}, and the model knows {vocabulary}.</translation>
+    </message>
+    <message>
       <source>data.group_too_large</source>
       <translation>{path} has a group of rows with {size:size} of text. Hearth reads groups of up to {most:size}: write the file again with fewer rows in a group (row_group_size in pyarrow and pandas).</translation>
+    </message>
+    <message>
+      <source>data.half_token</source>
+      <translation>A part of the data ends within a token.</translation>
     </message>
     <message>
       <source>data.in_use</source>
@@ -1350,20 +1358,48 @@
       <translation>The run's data and trunk could not be kept up to date {times:count} times in a row ({error}). Please report it.</translation>
     </message>
     <message>
+      <source>export.dense_beside_experts</source>
+      <translation>llama.cpp reads no model that has layers with experts and layers without. Write it as hf.</translation>
+    </message>
+    <message>
       <source>export.failed</source>
       <translation>The model could not be written: the process for it ended with {status}. hearth log may say more.</translation>
+    </message>
+    <message>
+      <source>export.no_such_form</source>
+      <translation>A model of the kind {kind} cannot be written as {form}: a decoder is written as hf or gguf, any other one as safetensors.</translation>
+    </message>
+    <message>
+      <source>export.no_tokenizer</source>
+      <translation>This {kind} reads bytes: only a model of tokens can be written for other programs.</translation>
     </message>
     <message>
       <source>export.no_trunk</source>
       <translation>There is nothing to export of {run} yet: no trunk was saved here, and no peer has sent one. Wait for the first checkpoint.</translation>
     </message>
     <message>
+      <source>export.not_alike</source>
+      <translation>What was written is not the model: its scores differ by up to {difference}. It was removed.</translation>
+    </message>
+    <message>
       <source>export.not_written</source>
       <translation>{folder} cannot be written: {why}.</translation>
     </message>
     <message>
+      <source>export.odd_tensors</source>
+      <translation>What was written is not the model: {count} of its parts are missing or odd, such as {first}. It was removed.</translation>
+    </message>
+    <message>
       <source>export.taken</source>
       <translation>{folder} holds files that are not those of an exported model. Name another folder with --out.</translation>
+    </message>
+    <message>
+      <source>export.too_few_experts</source>
+      <translation>A layer has only {experts} trained experts, and each token asks {k}. Let it train on, or fetch more of them.</translation>
+    </message>
+    <message>
+      <source>export.worse</source>
+      <translation>What was written is worse than the model by {difference} nats a token. It was removed; write it with more exact numbers.</translation>
     </message>
     <message>
       <source>file.cannot_be_locked</source>
@@ -2089,6 +2125,10 @@
       <translation>{what}, and here the file ends: it was cut off, or is not finished. Copy the whole of it again.</translation>
     </message>
     <message>
+      <source>manifest.end_beyond</source>
+      <translation>the token {end}, which ends a text, is beyond the vocabulary of {vocabulary}.</translation>
+    </message>
+    <message>
       <source>manifest.ends_early</source>
       <translation>The run ends ({end}) before it has begun ({start}).</translation>
     </message>
@@ -2205,6 +2245,10 @@
       <translation>this Hearth has no task named {name}, only {known}.</translation>
     </message>
     <message>
+      <source>manifest.no_tokens</source>
+      <translation>its data are no tokens. Leave out `tokenizer`, and `vocabulary` in `model`.</translation>
+    </message>
+    <message>
       <source>manifest.not_finite</source>
       <translation>{number} is not a number that a manifest may have.</translation>
     </message>
@@ -2255,6 +2299,10 @@
     <message>
       <source>manifest.syntax</source>
       <translation>{what}.</translation>
+    </message>
+    <message>
+      <source>manifest.tokens_missing</source>
+      <translation>data that are tokens need a `tokenizer`, and in `model` a `vocabulary`.</translation>
     </message>
     <message>
       <source>manifest.too_large</source>
@@ -2678,6 +2726,10 @@
     <message>
       <source>question.odd_pixels</source>
       <translation>{pixels} pixels do not make {width} x {height}.</translation>
+    </message>
+    <message>
+      <source>question.prompt_too_long</source>
+      <translation>The text has {tokens} tokens, and the model sees at most {most} at once. Shorten it.</translation>
     </message>
     <message>
       <source>question.quitting</source>
@@ -3301,6 +3353,30 @@
     <message>
       <source>telling.fails</source>
       <translation>Other peers could not be told {times:count} times in a row what changed among the experts on this PC ({error}). Training continues; please report it.</translation>
+    </message>
+    <message>
+      <source>tokens.damaged</source>
+      <translation>The tokenizer is damaged: {why}.</translation>
+    </message>
+    <message>
+      <source>tokens.no_end</source>
+      <translation>The tokenizer has no token {end} that ends a text.</translation>
+    </message>
+    <message>
+      <source>tokens.other_end</source>
+      <translation>The tokenizer ends a text by the token {end}, the manifest by another one.</translation>
+    </message>
+    <message>
+      <source>tokens.too_large</source>
+      <translation>The tokenizer's file is larger than {most:size}.</translation>
+    </message>
+    <message>
+      <source>tokens.too_many</source>
+      <translation>The tokenizer has {tokens} tokens, and the model has room for {vocabulary}.</translation>
+    </message>
+    <message>
+      <source>tokens.unknown_kind</source>
+      <translation>The tokenizer is of no kind that Hearth knows: a byte-level BPE that cuts words as Qwen2 or GPT-2 does.</translation>
     </message>
     <message>
       <source>traffic.access</source>

@@ -36,7 +36,7 @@ class PlainLoop:
     def __init__(self, manifest: Manifest, folder: Path | None = None) -> None:
         model, training = manifest.model, manifest.training
         self.batches = open_stream(manifest, folder)
-        self.task: Task[Any] = task_of(manifest.task.name)
+        self.task: Task[Any] = task_of(manifest.task.name, self.batches)
         grid = Grid(manifest.run, model.layers, model.grid)
         self.k, self.balance = model.k, training.balance
         self.network = build_trunk(manifest, self.batches.ends)

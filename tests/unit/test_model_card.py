@@ -1,7 +1,7 @@
 """Who is named in an exported model's card: those who chose a name, by what they gave; all others are counted."""
 
 from core.community.contributors import contributors
-from core.compute.export import card
+from core.compute.model_card import card
 from core.contracts.credit import BoardTotals, Line, Named
 from core.contracts.export import NAMED, Contributors, Exported
 from core.contracts.manifest import load

@@ -1,6 +1,5 @@
 """Try a model that continues text: a prompt, what the model adds while it comes, and who answered for each byte."""
 
-import math
 import time
 from bisect import bisect_right
 from itertools import pairwise
@@ -228,7 +227,7 @@ class TextDemo(QWidget):
         else:
             about = f"{tr_run(status.run_title)}, {tr('step {step}', step=number(status.step))}"
             if self._points and status.step:
-                bits = number(self._points[-1].loss / math.log(2), 2)
+                bits = number(self._points[-1].bits_per_byte, 2)
                 about = f"{about}; {tr('{bits} bits per byte on unseen text', bits=bits)}"
             learnt = status.step and all(point.learnt for point in self._points[-1:])
             self._about.setText(f"{about}." if learnt else f"{about}. {tr(UNTAUGHT)}")

@@ -16,6 +16,7 @@ from torch import Tensor
 from core.contracts.kinds import DATA, Ends
 from core.contracts.manifest import Manifest
 from core.contracts.pipe import Reading
+from core.store.tokens import Tokens
 
 
 class Part(NamedTuple):
@@ -42,6 +43,8 @@ class Stream(ABC):
             samples: there are to train on, over which one pass after the other goes.
         """
         self.ends, self.held_out, self.samples = ends, held_out, samples
+        self.tokens: Tokens | None = None
+        """By which its text became tokens, if it did."""
         self.batch = min(batch, samples)
         self._seed = seed
 

@@ -14,7 +14,8 @@ from torch.nn import functional
 
 from core.contracts.errors import ComputeError
 from core.contracts.kinds import TASKS, Ends
-from core.contracts.pipe import Predicted, Written
+from core.contracts.pipe import Predicted, Written, WrittenToken
+from core.training.data.stream import Stream
 
 Q = TypeVar("Q")
 
@@ -26,7 +27,7 @@ class Exchange(ABC):
     """What goes through the network next, [1, ...]; None: everything is answered."""
 
     @abstractmethod
-    def decode(self, outputs: Tensor) -> Predicted | Written:
+    def decode(self, outputs: Tensor) -> Predicted | Written | WrittenToken:
         """What people get for the last inputs; then `inputs` are the next ones.
 
         Args:
@@ -36,6 +37,22 @@ class Exchange(ABC):
 
 class Task(ABC, Generic[Q]):
     """What a model is for. The judge is that of classes: cross-entropy, and whether the best one is right."""
+
+    def of(self, stream: Stream) -> "Task[Q]":
+        """The task of a run.
+
+        Args:
+            stream: the run's data.
+        """
+        return self
+
+    def sizes(self, labels: Tensor) -> Tensor:
+        """Bytes of text in each row, [rows]; 0: it is none.
+
+        Args:
+            labels: [batch, ...].
+        """
+        return torch.zeros_like(labels.flatten())
 
     @abstractmethod
     def encode(self, question: Q, ends: Ends) -> Exchange:
@@ -68,14 +85,36 @@ class Task(ABC, Generic[Q]):
         return outputs.argmax(-1).flatten() == labels.flatten()
 
 
-def task_of(name: str) -> Task[Any]:
+def task_of(name: str, stream: Stream) -> Task[Any]:
     """The task of that name.
+
+    Args:
+        name: its.
+        stream: the run's data.
 
     Raises:
         ManifestError: there is none.
     """
     task: Task[Any] = TASKS.module(__package__, name).TASK
-    return task
+    return task.of(stream)
+
+
+def drawn(scores: Tensor, temperature: float, chance: torch.Generator) -> int:
+    """One of the classes.
+
+    Args:
+        scores: [classes].
+        temperature: by which they are divided before the draw; 0 takes the best.
+        chance: of the draw.
+
+    Raises:
+        ComputeError: they are not finite.
+    """
+    if not scores.isfinite().all():
+        raise ComputeError("what the model gave is not finite.")
+    if not temperature:
+        return int(scores.argmax())
+    return int(torch.multinomial((scores.double() / temperature).softmax(0), 1, generator=chance))
 
 
 def loss_product(

@@ -4,10 +4,9 @@ import torch
 from torch import Tensor
 
 from core.contracts.control import CHOICES, Choice
-from core.contracts.errors import ComputeError
 from core.contracts.kinds import Ends
 from core.contracts.pipe import Generate, Written
-from core.training.tasks.task import Exchange, Task
+from core.training.tasks.task import Exchange, Task, drawn
 
 BLANK = b"\n"
 """What comes before a text that begins with nothing."""
@@ -39,13 +38,8 @@ class Writing(Exchange):
         Raises:
             ComputeError: what the network gave is not finite.
         """
-        scores, temperature = outputs[0, -1], self._prompt.temperature
-        if not scores.isfinite().all():
-            raise ComputeError("what the model gave is not finite.")
-        if temperature:
-            byte = int(torch.multinomial((scores.double() / temperature).softmax(0), 1, generator=self._random))
-        else:
-            byte = int(scores.argmax())
+        scores = outputs[0, -1]
+        byte = drawn(scores, self._prompt.temperature, self._random)
         self._text.append(byte)
         self._left -= 1
         self._show()
@@ -62,6 +56,9 @@ class Texts(Task[Generate]):
 
     def encode(self, question: Generate, ends: Ends) -> Writing:
         return Writing(question, ends.inputs)
+
+    def sizes(self, labels: Tensor) -> Tensor:
+        return torch.ones_like(labels.flatten())
 
 
 TASK = Texts()
