@@ -37,7 +37,6 @@ LATER_IMPORTS = {
     "core/worker/opening.py": 1,
     "core/community/telemetry.py": 1,
     "app/__main__.py": 1,
-    "app/widgets/qr_picture.py": 1,
     "core/contracts/signed.py": 2,
     "core/net/heap.py": 1,
     # Data that few runs need.
