@@ -13,6 +13,7 @@ import pytest
 from PIL import ImageGrab
 
 from app.first_run.first_run import FirstRun
+from app.widgets.buttons import Switch
 from app.window.main_window import DEFAULT
 from app.worker.client import WorkerClient
 from core import consent
@@ -176,7 +177,9 @@ def test_installed_used_and_removed_without_a_trace(app: Installed, tmp_path: Pa
     plan.open("settings")
     app.shoot("8-start-at-login")
     entries = root.home / ".config/autostart"
-    app.drag(plan.at(plan.settings.login.control.switch, 0.5, 0.5))
+    switch = plan.settings.login.control.findChild(Switch)
+    assert switch is not None
+    app.drag(plan.at(switch, 0.5, 0.5))
     wait_until(lambda: list(entries.glob("*.desktop")), "the entry for the login")
 
     # Quit, and a new login
