@@ -1,20 +1,22 @@
 """Asks the feed for the newest release. What is not signed, expired, replayed or damaged is refused, and says so."""
 
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeVar
 
 import msgspec
+import urllib3
 from tuf.api.exceptions import (
     BadVersionNumberError,
     DownloadError,
+    DownloadHTTPError,
     DownloadLengthMismatchError,
     ExpiredMetadataError,
     RepositoryError,
     UnsignedMetadataError,
 )
-from tuf.ngclient.config import UpdaterConfig
+from tuf.ngclient.fetcher import FetcherInterface
 from tuf.ngclient.updater import Updater
-from urllib3.exceptions import HTTPError
 
 from core.contracts.errors import UNREADABLE, UpdateError
 from core.contracts.notices import notice
@@ -35,6 +37,9 @@ from core.update.releases import (
 )
 
 T = TypeVar("T")
+CHUNK = 64 << 10
+QUIET_S = 30.0
+"""A server that says nothing for so long is given up."""
 FILES, METADATA, TARGETS = "files", "metadata", "targets"
 """Below the feed's address."""
 
@@ -61,13 +66,13 @@ def look(installation: Installation) -> Offer | None:
     if (found := installation.feed()) is None:
         raise UpdateError(notice("update.no_feed"))
     address, root = found
-    fault: Exception | None = None
+    fault: DownloadError | None = None
     for url in address.urls:
         try:
             return _look(installation, url.rstrip("/"), root)
         except DownloadLengthMismatchError as error:
             raise UpdateError(notice("update.damaged", why=str(error))) from error
-        except (DownloadError, HTTPError) as error:  # a connection that breaks is not wrapped
+        except DownloadError as error:
             fault = error
         except ExpiredMetadataError as error:
             raise UpdateError(notice("update.expired")) from error
@@ -83,13 +88,34 @@ def look(installation: Installation) -> Offer | None:
     raise UpdateError(notice("update.unreachable", why=str(fault))) from fault
 
 
+class _Fetcher(FetcherInterface):
+    """Fetches metadata over connections that end with the look; a connection that breaks is a `DownloadError`, too."""
+
+    def __init__(self, pool: urllib3.PoolManager) -> None:
+        self._pool = pool
+
+    def _fetch(self, url: str) -> Iterator[bytes]:
+        try:
+            answer = self._pool.request("GET", url, preload_content=False)
+            try:
+                if answer.status != 200:
+                    raise DownloadHTTPError(f"{url}: HTTP {answer.status}", answer.status)
+                yield from answer.stream(CHUNK)
+            finally:
+                answer.close()
+        except urllib3.exceptions.HTTPError as error:
+            raise DownloadError(str(error)) from error
+
+
 def _look(installation: Installation, url: str, root: bytes) -> Offer | None:
     trusted = installation.root / FEED / TRUSTED
     trusted.mkdir(exist_ok=True)
-    config = UpdaterConfig(app_user_agent="hearth")
-    updater = Updater(
-        str(trusted), f"{url}/{METADATA}/", str(trusted), f"{url}/{TARGETS}/", config=config, bootstrap=root
-    )
+    with urllib3.PoolManager(timeout=QUIET_S, retries=False, headers={"User-Agent": "hearth"}) as pool:
+        places = str(trusted), f"{url}/{METADATA}/", str(trusted), f"{url}/{TARGETS}/"
+        return _offered(installation, Updater(*places, fetcher=_Fetcher(pool), bootstrap=root), url)
+
+
+def _offered(installation: Installation, updater: Updater, url: str) -> Offer | None:
     updater.refresh()
     platform = this_platform()
     document = _target(updater, release_target(platform), MOST_RELEASE)

@@ -19,15 +19,13 @@ from core.contracts.errors import UNREADABLE, UpdateError
 from core.contracts.notices import notice
 from core.regular_files import empty_regular, open_regular, read_regular
 from core.store.writing import PARTIAL, sync_folder, write_whole
-from core.update.feed import Offer
+from core.update.feed import QUIET_S, Offer
 from core.update.installation import FILES_FILE, RELEASE_FILE, VERSIONS, Installation
 from core.update.releases import MOST_LIST, File, Part
 
 DOWNLOADS = "downloads"
 """Packed files that come; one that was cut off is gone on with."""
 CHUNK = 256 << 10
-QUIET_S = 30.0
-"""A server that says nothing for so long is given up."""
 GZIP = 16 + zlib.MAX_WBITS
 Told = Callable[[int, int], None]
 
