@@ -319,3 +319,11 @@ def _collect(weights: Tensor, through: Tensor, answered: Tensor) -> Tensor:
     """The experts' gradients by the layer's input, summed by sample and rescaled for those that are missing."""
     survived = (weights * answered).sum(1, keepdim=True)
     return through.sum(1) * (weights.sum(1, keepdim=True) / survived.clamp(min=1 / MOST_RESCALED))
+
+
+def tape_bytes(tape: list[tuple[Tensor, Passed]]) -> int:
+    """Of the storages that a batch's tape holds."""
+    tensors = [h for h, _ in tape]
+    for _, passed in tape:
+        tensors += [passed.x, passed.outputs, passed.order, passed.beam.scores, *(call.inputs for call in passed.calls)]
+    return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())

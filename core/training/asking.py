@@ -11,6 +11,7 @@ from core.contracts.errors import ComputeError
 from core.contracts.notices import notice
 from core.contracts.pipe import Answered, Question
 from core.experts.layer import Passed
+from core.training.models.memory import Memory
 from core.training.trainer import Trainer
 
 PATIENCE_S, RETRY_S = 5.0, 0.25
@@ -27,15 +28,15 @@ async def ask(trainer: Trainer, question: Question) -> AsyncGenerator[Answered, 
         ComputeError: no expert answered.
         HearthError: the question cannot be answered, and why.
     """
-    exchange = trainer.task.encode(question, trainer.ends)
+    exchange, memory = trainer.task.encode(question, trainer.ends), Memory()
     with trainer.kernel_gate.aside():
         while (inputs := exchange.inputs) is not None:
             start = time.monotonic()
-            outputs, experts = await _asked(trainer, inputs)
+            outputs, experts = await _asked(trainer, inputs, memory)
             yield Answered(exchange.decode(outputs), experts, trainer.step, (time.monotonic() - start) * 1000)
 
 
-async def _asked(trainer: Trainer, inputs: Tensor) -> tuple[Tensor, list[Answer]]:
+async def _asked(trainer: Trainer, inputs: Tensor, memory: Memory) -> tuple[Tensor, list[Answer]]:
     """The network's outputs for `inputs` [n, ...], and the experts' part in the last row.
 
     A peer that was late is not asked for a moment, and may be the only one with experts of a layer: that is waited for.
@@ -47,7 +48,7 @@ async def _asked(trainer: Trainer, inputs: Tensor) -> tuple[Tensor, list[Answer]
     end = clock.time() + PATIENCE_S
     while True:
         try:
-            outputs, passes = await trainer.infer(inputs)
+            outputs, passes = await trainer.infer(inputs, memory)
             return outputs, _experts(passes)
         except ComputeError:
             if clock.time() >= end:

@@ -22,7 +22,7 @@ from core.experts.directory import Directory
 from core.experts.gathering import Rules
 from core.experts.gating import Gate
 from core.experts.grid import Grid
-from core.experts.layer import DMoELayer, Passed, Run
+from core.experts.layer import DMoELayer, Passed, Run, tape_bytes
 from core.experts.products import product
 from core.experts.trust import Suspect, Vouch
 from core.pipe.calls import Calls
@@ -31,6 +31,7 @@ from core.runtime.kernel_gate import KernelGate
 from core.runtime.movable import Carry, Movable
 from core.training.data.shuffle_buffer import without_place
 from core.training.data.stream import Part, Stream, open_stream
+from core.training.models.memory import Memory
 from core.training.models.network import build
 from core.training.tasks.task import Task, chance, loss_product, task_of
 from core.training.timing import Timing
@@ -165,7 +166,7 @@ class Trainer(Movable):
         run = self._run
         h, alive, tape, blocked_s = await self._pass(batch.inputs, batch.labels.numel(), run)
         if not self.batch_bytes:
-            self.batch_bytes = max(1, _bytes(tape))
+            self.batch_bytes = max(1, tape_bytes(tape))
             self._measured.set()
 
         head, beside = self._network.segments[-1], self._network.beside(batch.inputs)
@@ -275,17 +276,24 @@ class Trainer(Movable):
         bits = loss / math.log(2) / size if size else None
         return CurvePoint(step, samples, loss / count, right / count, chance=chance(labels), bits=bits)
 
-    async def infer(self, inputs: Tensor) -> tuple[Tensor, list[Passed]]:
+    async def infer(self, inputs: Tensor, memory: Memory | None = None) -> tuple[Tensor, list[Passed]]:
         """The head's outputs [n, ..., classes] and what happened in each DMoE layer, by the trunk that is agreed with
-        others; waits for nothing."""
-        h, run, passes = inputs, partial(self._run_at_once, self._trunk.by_agreed), []
-        network, beside = self._network, self._network.beside(inputs)
-        for segment, layer in zip(network.segments, self._layers, strict=False):
-            given = await run(segment, h, *beside)
-            y, passed = await layer.forward(network.into_layer(given).flatten(0, -2), run, inference=True)
-            h = network.after_layer(given, y)
-            passes.append(passed)
-        return await run(network.segments[-1], h, *beside), passes
+        others; waits for nothing.
+
+        Args:
+            inputs: of the samples.
+            memory: of what went through before of the one text that it is, where the network can use that; then the
+                outputs are those of what is new.
+        """
+        run, passes, network = partial(self._run_at_once, self._trunk.by_agreed), [], self._network
+        beside = network.beside(inputs)
+        with memory.passing(inputs) if memory and network.remembers else contextlib.nullcontext(inputs) as h:
+            for segment, layer in zip(network.segments, self._layers, strict=False):
+                given = await run(segment, h, *beside)
+                y, passed = await layer.forward(network.into_layer(given).flatten(0, -2), run, inference=True)
+                h = network.after_layer(given, y)
+                passes.append(passed)
+            return await run(network.segments[-1], h, *beside), passes
 
     @property
     def step(self) -> int:
@@ -390,11 +398,3 @@ class Trainer(Movable):
 
 def _buffers(network: nn.Module) -> list[tuple[nn.Module, str, Tensor]]:
     return [(module, name, b) for module in network.modules() for name, b in module.named_buffers(recurse=False)]
-
-
-def _bytes(tape: list[tuple[Tensor, Passed]]) -> int:
-    """Of the storages that a batch's tape holds."""
-    tensors = [h for h, _ in tape]
-    for _, passed in tape:
-        tensors += [passed.x, passed.outputs, passed.order, passed.beam.scores, *(call.inputs for call in passed.calls)]
-    return sum({t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors}.values())

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from core.contracts import manifest as manifests
-from core.contracts.errors import ManifestError
+from core.contracts.errors import ComputeError, ManifestError
 from core.contracts.manifest import Manifest
 from core.contracts.model import TokenizerFile
 from core.training.models.decoder import Attention
+from core.training.models.memory import Memory
 from core.training.models.network import build
 from tests.unit.text_run import Setup, text_run
 
@@ -106,6 +107,34 @@ def test_no_token_sees_another_document() -> None:
     assert not torch.allclose(seen[:, 1], others[:, 1])
 
 
+async def test_a_text_is_continued_alike_with_and_without_what_was_kept_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    setup = Setup(decoder_run(dense=1), tmp_path)
+    text, memory = torch.tensor([[END, 5, 6, END, 7]]), Memory()
+    rows: list[int] = []
+    async with setup.running():
+        await setup.trained(20)
+        trainer, asked = setup.trainer, setup.trainer._network.segments[0].register_forward_hook
+        asked(lambda _, inputs, __: rows.append(inputs[0].shape[1]))
+        for number in range(12):
+            if number == 3:
+                with pytest.raises(ComputeError), monkeypatch.context() as changed:
+                    changed.setattr(trainer._layers[-1], "forward", lost)
+                    await trainer.infer(text, memory)
+                rows.pop()
+            alone = (await trainer.infer(text))[0][0, -1]
+            kept = (await trainer.infer(text, memory))[0][0, -1]
+            torch.testing.assert_close(kept, alone, rtol=1e-4, atol=1e-5)
+            text = torch.cat((text, alone.argmax().view(1, 1)), 1)[:, -16:]
+    assert rows[1::2] == [5, *[1] * 11], "a further token costs a pass of one row"
+
+
+async def lost(*_: object, **__: object) -> Any:
+    """No expert of a layer answers."""
+    raise ComputeError("no expert.")
+
+
 def test_places_are_turned_by_halves() -> None:
     """As transformers does it: x * cos + rotate_half(x) * sin, with the angles written twice."""
     attention = Attention(decoder_run().model)
@@ -126,7 +155,7 @@ def test_places_are_turned_by_halves() -> None:
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(model: dict[str, Any], told: str) -> None:
-    document = msgspec.json.encode(decoder_run(**model))
+    document = msgspec.json.encode(msgspec.structs.replace(decoder_run(**model), tokenizer=None))
     with pytest.raises(ManifestError, match=told):
         manifests.decode(document, "mine")
 

@@ -13,6 +13,7 @@ from core.contracts.kinds import Ends, inner
 from core.contracts.manifest import Manifest
 from core.contracts.model import Model
 from core.experts.gating import Gate
+from core.training.models.memory import current
 from core.training.models.network import Network
 
 DEVIATION = 0.02
@@ -62,14 +63,17 @@ class Attention(nn.Module):
 
         Args:
             x: [batch, length, width].
-            documents: [batch, length], the number of the document that each token is in.
+            documents: [batch, all tokens], the number of the document that each token is in; the last ones are those of
+                `x`, and what came before is in the pass's memory.
         """
-        y = self.norm(x)
-        queries = self._turn(self.query_norm(self._by_head(self.query(y))))
-        keys = self._turn(self.key_norm(self._by_head(self.key(y))))
+        y, memory, start = self.norm(x), current(), documents.shape[1] - x.shape[1]
+        queries = self._turn(self.query_norm(self._by_head(self.query(y))), start)
+        keys = self._turn(self.key_norm(self._by_head(self.key(y))), start)
         values = self._by_head(self.value(y))
-        seen = documents.unsqueeze(2) == documents.unsqueeze(1)
-        seen = seen.tril().unsqueeze(1)
+        if memory:
+            keys, values = memory.extended(self, keys, values)
+        seen = documents[:, start:].unsqueeze(2) == documents.unsqueeze(1)
+        seen = seen.tril(start).unsqueeze(1)
         z = functional.scaled_dot_product_attention(queries, keys, values, seen, enable_gqa=self.kv_heads < self.heads)
         return torch.add(x, self.leave(z.transpose(1, 2).flatten(-2)))
 
@@ -77,9 +81,9 @@ class Attention(nn.Module):
         """[batch, length, heads * width of one] -> [batch, heads, length, width of one]."""
         return x.view(*x.shape[:-1], -1, self.width).transpose(1, 2)
 
-    def _turn(self, x: Tensor) -> Tensor:
-        length = x.shape[-2]
-        cosines, sines = self.cosines[:length], self.sines[:length]
+    def _turn(self, x: Tensor, start: int = 0) -> Tensor:
+        places = slice(start, start + x.shape[-2])
+        cosines, sines = self.cosines[places], self.sines[places]
         first, second = x.chunk(2, -1)
         return torch.cat((first * cosines - second * sines, second * cosines + first * sines), -1)
 
@@ -167,7 +171,11 @@ def _build(manifest: Manifest, ends: Ends) -> Network:
     gates = [Gate(model.width, model.grid, bias=False) for _ in range(model.layers)]
     end = manifest.tokenizer.end if manifest.tokenizer else -1
     return Network(
-        [*segments, head], gates, residual=True, beside=lambda tokens: ((tokens == end).cumsum(1, dtype=torch.int32),)
+        [*segments, head],
+        gates,
+        residual=True,
+        remembers=True,
+        beside=lambda tokens: ((tokens == end).cumsum(1, dtype=torch.int32),),
     )
 
 

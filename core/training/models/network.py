@@ -27,6 +27,7 @@ class Network(nn.Module):
         gates: list[Gate],
         *,
         residual: bool = False,
+        remembers: bool = False,
         beside: Callable[[Tensor], tuple[Tensor, ...]] = lambda inputs: (),
     ) -> None:
         """Put a network together.
@@ -36,12 +37,13 @@ class Network(nn.Module):
             gates: of the DMoE layers, in their order.
             residual: whether a segment before a layer gives two tensors, stacked: what is added to what the layer
                 gives, and what goes into it.
+            remembers: whether it uses a pass's memory (`core.training.models.memory`).
             beside: what each segment gets besides what comes from the layer before it, from the inputs of a batch.
         """
         super().__init__()
         self.segments = nn.ModuleList(segments)
         self.gates = nn.ModuleList(gates)
-        self.residual, self.beside = residual, beside
+        self.residual, self.remembers, self.beside = residual, remembers, beside
 
     def into_layer(self, given: Tensor) -> Tensor:
         """What goes into a DMoE layer, of what the segment before it gave."""
