@@ -140,6 +140,10 @@ class Theme(QObject):
             low_at, low = high_at, high
         return QColor(low)
 
+    def cool(self, value: float) -> QColor:
+        """What `heat` is for this PC, for the others: pale to blue at `value`, 0 to 1."""
+        return mix(self.color("peer_soft"), self.color("peer"), min(1.0, max(0.0, value)))
+
     def px(self, length: float) -> int:
         """A measure that grows with the text size, pixels."""
         return round(length * self.scale)

@@ -24,6 +24,8 @@ SHADES = 64
 """Differences of heat that one can see; a smaller one is not worth drawing the cells anew."""
 HOLLOW = -1
 """The shade of a cell that nobody hosts."""
+PEERS = SHADES + 1
+"""Added to the shade of a cell that is hosted by others only."""
 LEAST, GAP = 9, 3
 
 
@@ -62,7 +64,7 @@ class ExpertGrid(Picking):
 
         Args:
             columns: cells of a row.
-            shades: of each cell, 0 to `SHADES`, or `HOLLOW`.
+            shades: of each cell, 0 to `SHADES`, from `PEERS` on where others host it; or `HOLLOW`.
             words: about a cell, asked for when it is chosen.
             own: cells that are hosted here, to be outlined.
             lit: cells in which something happens now.
@@ -197,8 +199,9 @@ class ExpertGrid(Picking):
         shares = [shade / SHADES for shade in range(SHADES + 1)]
         if self._stale:
             ground, grey = colors.color("surface"), colors.color("text3")
-            return [*(mix(ground, grey, 0.2 + 0.5 * share).rgba() for share in shares), 0]
-        return [*(colors.heat(share).rgba() for share in shares), 0]
+            greys = [mix(ground, grey, 0.2 + 0.5 * share).rgba() for share in shares]
+            return [*greys, *greys, 0]
+        return [*(colors.heat(share).rgba() for share in shares), *(colors.cool(share).rgba() for share in shares), 0]
 
     def _tile(self, ratio: int, *, filled: bool) -> QPixmap:
         """One cell with its gap: what is left of a filled one, or the outline of a hollow one."""

@@ -886,10 +886,6 @@
       <translation>Strom verbraucht</translation>
     </message>
     <message>
-      <source>No expert is hosted on this PC now. It takes some on when it may compute.</source>
-      <translation>Gerade ist kein Experte auf diesem PC. Er übernimmt welche, sobald er rechnen darf.</translation>
-    </message>
-    <message>
       <source>Expert</source>
       <translation>Experte</translation>
     </message>
@@ -906,8 +902,12 @@
       <translation>Aufrufe</translation>
     </message>
     <message>
-      <source>Load</source>
-      <translation>Auslastung</translation>
+      <source>Calls/min</source>
+      <translation>Aufrufe/min</translation>
+    </message>
+    <message>
+      <source>Peers host all experts now. This PC takes some over from a peer that hosts more than its share.</source>
+      <translation>Gerade beherbergen Peers alle Experten. Dieser PC übernimmt welche von einem Peer, der mehr als seinen Anteil hat.</translation>
     </message>
     <message>
       <source>Hosted on this PC</source>
@@ -957,6 +957,21 @@
       <translation>Wer welchen Teil des Modells beherbergt und was er tut.</translation>
     </message>
     <message>
+      <source>No expert is hosted on this PC now. It takes some on when it may compute.</source>
+      <translation>Gerade ist kein Experte auf diesem PC. Er übernimmt welche, sobald er rechnen darf.</translation>
+    </message>
+    <message>
+      <source>No expert is hosted on this PC yet. It takes some on as soon as it knows what peers host.</source>
+      <translation>Noch ist kein Experte auf diesem PC. Er übernimmt welche, sobald er weiß, was Peers beherbergen.</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln expert(s) have no host yet. This PC takes some of them on in the next seconds.</source>
+      <translation>
+        <numerusform>%Ln Experte wird noch nirgends beherbergt. Dieser PC übernimmt ihn in den nächsten Sekunden.</numerusform>
+        <numerusform>%Ln Experten werden noch nirgends beherbergt. Dieser PC übernimmt in den nächsten Sekunden welche davon.</numerusform>
+      </translation>
+    </message>
+    <message>
       <source>{rate} calls per second</source>
       <translation>{rate} Aufrufe pro Sekunde</translation>
     </message>
@@ -981,8 +996,8 @@
       <translation>Hellere Zellen bekamen mehr Updates.</translation>
     </message>
     <message>
-      <source>Brighter cells are busier.</source>
-      <translation>Hellere Zellen sind stärker ausgelastet.</translation>
+      <source>Brighter cells answered more calls in the last minute.</source>
+      <translation>Hellere Zellen haben in der letzten Minute mehr Aufrufe beantwortet.</translation>
     </message>
     <message>
       <source>Brighter cells answered more calls.</source>
@@ -993,8 +1008,8 @@
       <translation>Dunklere Zellen bekamen mehr Updates.</translation>
     </message>
     <message>
-      <source>Darker cells are busier.</source>
-      <translation>Dunklere Zellen sind stärker ausgelastet.</translation>
+      <source>Darker cells answered more calls in the last minute.</source>
+      <translation>Dunklere Zellen haben in der letzten Minute mehr Aufrufe beantwortet.</translation>
     </message>
     <message>
       <source>Darker cells answered more calls.</source>
@@ -1017,15 +1032,22 @@
       <translation>Größere Zellen</translation>
     </message>
     <message numerus="yes">
-      <source>%Ln expert(s), {here} of them here (outlined).</source>
+      <source>{hosted} of %Ln cell(s) have an expert.</source>
       <translation>
-        <numerusform>%Ln Experte, davon {here} hier (umrandet).</numerusform>
-        <numerusform>%Ln Experten, davon {here} hier (umrandet).</numerusform>
+        <numerusform>{hosted} von %Ln Zelle hat einen Experten.</numerusform>
+        <numerusform>{hosted} von %Ln Zellen haben einen Experten.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln of them is (are) here.</source>
+      <translation>
+        <numerusform>%Ln davon ist hier.</numerusform>
+        <numerusform>%Ln davon sind hier.</numerusform>
       </translation>
     </message>
     <message>
-      <source>Lit ones answered a call or took an update in the last {seconds} s.</source>
-      <translation>Leuchtende haben in den letzten {seconds} s einen Aufruf beantwortet oder ein Update bekommen.</translation>
+      <source>Of peers' experts, only calls from this PC count.</source>
+      <translation>Bei Experten von Peers zählen nur Aufrufe von diesem PC.</translation>
     </message>
     <message>
       <source>Only what this PC knows of is shown.</source>
@@ -1069,12 +1091,35 @@
       </translation>
     </message>
     <message>
-      <source>{share} load</source>
-      <translation>zu {share} ausgelastet</translation>
+      <source>its host {share} busy</source>
+      <translation>Host zu {share} ausgelastet</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln call(s) from this PC</source>
+      <translation>
+        <numerusform>%Ln Aufruf von diesem PC</numerusform>
+        <numerusform>%Ln Aufrufe von diesem PC</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>{calls} ({rate} a minute)</source>
+      <translation>{calls} ({rate} pro Minute)</translation>
     </message>
     <message>
       <source>no expert is hosted in this cell</source>
       <translation>in dieser Zelle wird kein Experte beherbergt</translation>
+    </message>
+    <message>
+      <source>Hosted by peers</source>
+      <translation>Von Peers beherbergt</translation>
+    </message>
+    <message>
+      <source>Hosted by nobody</source>
+      <translation>Nirgends beherbergt</translation>
+    </message>
+    <message>
+      <source>Called or updated in the last {seconds} s</source>
+      <translation>In den letzten {seconds} s aufgerufen oder aktualisiert</translation>
     </message>
     <message>
       <source>Help</source>
@@ -1107,6 +1152,10 @@
     <message>
       <source>The whole model</source>
       <translation>Das ganze Modell</translation>
+    </message>
+    <message>
+      <source>{share} load</source>
+      <translation>zu {share} ausgelastet</translation>
     </message>
     <message>
       <source>{pace} trained per second</source>
@@ -3591,13 +3640,6 @@
       <source>{name}: {now} at {last}; {start} at {first}, the first one measured.</source>
       <translation>{name}: {now} bei {last}; {start} bei {first}, der ersten Messung.</translation>
     </message>
-    <message numerus="yes">
-      <source>{hosted} of %Ln cell(s) have an expert.</source>
-      <translation>
-        <numerusform>{hosted} von %Ln Zelle hat einen Experten.</numerusform>
-        <numerusform>{hosted} von %Ln Zellen haben einen Experten.</numerusform>
-      </translation>
-    </message>
     <message>
       <source>Experts of layer {layer}</source>
       <translation>Experten der Schicht {layer}</translation>
@@ -3605,13 +3647,6 @@
     <message>
       <source>Arrow keys read out each one.</source>
       <translation>Die Pfeiltasten lesen jede vor.</translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln of them is (are) here.</source>
-      <translation>
-        <numerusform>%Ln davon ist hier.</numerusform>
-        <numerusform>%Ln davon sind hier.</numerusform>
-      </translation>
     </message>
     <message>
       <source>Calls served</source>

@@ -81,10 +81,24 @@
       </translation>
     </message>
     <message numerus="yes">
-      <source>%Ln expert(s), {here} of them here (outlined).</source>
+      <source>%Ln expert(s) have no host yet. This PC takes some of them on in the next seconds.</source>
       <translation>
-        <numerusform>%Ln expert, {here} of them here (outlined).</numerusform>
-        <numerusform>%Ln experts, {here} of them here (outlined).</numerusform>
+        <numerusform>%Ln expert has no host yet. This PC takes it on in the next seconds.</numerusform>
+        <numerusform>%Ln experts have no host yet. This PC takes some of them on in the next seconds.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>{hosted} of %Ln cell(s) have an expert.</source>
+      <translation>
+        <numerusform>{hosted} of %Ln cell has an expert.</numerusform>
+        <numerusform>{hosted} of %Ln cells have an expert.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln of them is (are) here.</source>
+      <translation>
+        <numerusform>%Ln of them is here.</numerusform>
+        <numerusform>%Ln of them are here.</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -106,6 +120,13 @@
       <translation>
         <numerusform>%Ln update</numerusform>
         <numerusform>%Ln updates</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln call(s) from this PC</source>
+      <translation>
+        <numerusform>%Ln call from this PC</numerusform>
+        <numerusform>%Ln calls from this PC</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -281,20 +302,6 @@
       <translation>
         <numerusform>on for %Ln min</numerusform>
         <numerusform>on for %Ln min</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>{hosted} of %Ln cell(s) have an expert.</source>
-      <translation>
-        <numerusform>{hosted} of %Ln cell has an expert.</numerusform>
-        <numerusform>{hosted} of %Ln cells have an expert.</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
-      <source>%Ln of them is (are) here.</source>
-      <translation>
-        <numerusform>%Ln of them is here.</numerusform>
-        <numerusform>%Ln of them are here.</numerusform>
       </translation>
     </message>
     <message numerus="yes">

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -16,7 +17,7 @@ from app.widgets.expert_grid import ExpertGrid
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.notices import plain
-from core.contracts.status import CellStatus, ExpertStatus, GridStatus
+from core.contracts.status import CellStatus, ExpertStatus, GridStatus, State
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import misfits
 
@@ -55,7 +56,7 @@ def page(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[ExpertsPage]:
 def test_all_layers_of_a_large_grid_are_shown(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
     qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
     assert [params["layer"] for method, params in toy.asked if method == "grid"][:4] == [0, 1, 2, 3]
-    assert page.grid.words.text().startswith("9,000 experts, 12 of them here (outlined).")
+    assert page.grid.words.text().startswith("9,000 of 10,000 cells have an expert. 12 of them are here.")
     qtbot.waitUntil(lambda: misfits(page) == [])
 
 
@@ -74,8 +75,10 @@ def test_hosted_hollow_and_own_cells_look_different(qtbot: QtBot, page: ExpertsP
         place = grid._cell(cell).center().toPoint()
         return image.pixelColor(QPoint(int(grid._cell(cell).left()) + 1, place.y())).name()
 
-    hot, cold, hollow = middle(2498), middle(1), middle(5)
-    assert len({hot, cold, hollow}) == 3
+    hot, cold, hollow, own = middle(2498), middle(1), middle(5), middle(2499)
+    assert len({hot, cold, hollow, own}) == 4
+    assert QColor(own).red() > QColor(own).blue(), "ember is this PC"
+    assert all(QColor(others).blue() > QColor(others).red() for others in (hot, cold)), "blue are the others"
     assert edge(2499) != edge(2498)
 
 
@@ -101,36 +104,56 @@ def test_the_figures_of_a_checkpoint_light_no_cell() -> None:
     assert lit == [set(), set(), set(), {0}, {0}]
 
 
+def test_calls_a_minute_tell_a_busy_expert_from_an_idle_one() -> None:
+    """Also beside one that was taken on meanwhile, and after compute began anew."""
+
+    def at(second: float, *calls: int) -> dict[int, float]:
+        layer.take(
+            GridStatus(0, 1, (4,), True, [CellStatus(n, True, 1, 1.0, 0, c) for n, c in enumerate(calls)]), second
+        )
+        return {cell: round(rate) for cell, rate in layer.per_minute.items()}
+
+    layer = Layer()
+    assert at(100, 1000, 7) == {} and not layer.counted
+    assert at(110, 1200, 7) == {0: 1200} and layer.counted
+    assert at(130, 1200, 7, 50) == {0: 400}
+    assert at(160, 1230, 7, 80) == {0: 230, 2: 30}
+    assert at(170, 3, 0, 90) == {2: 40}, "the first of a new process"
+    assert at(230, 63, 0, 90) == {0: 60}, "the last minute only"
+
+
 def test_a_worker_that_comes_back_has_done_nothing_yet(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
     experts = [ExpertStatus("digits.0.0.0", 900, 28_800, 1204)]
-    versions = iter(range(900, 10_000, 100))
+    versions, calls = iter(range(900, 10_000, 100)), iter(range(1204, 10_000_000, 1000))
 
     def grid(params: dict[str, int]) -> GridStatus:
-        cell = CellStatus(0, True, next(versions), 1.0, 0, 1204)
+        cell = CellStatus(0, True, next(versions), 1.0, 0, next(calls))
         return GridStatus(params["layer"], 1, (4, 4), True, [cell])
 
     toy.answers["grid"] = grid
     page.update_status(make_status(experts=experts))
 
-    def load() -> str:
+    def per_minute() -> str:
         return str(page.hosted.model.index(0, 4).data())
 
     def drawn() -> str:
         page._draw()
-        return load()
+        return per_minute()
 
-    qtbot.waitUntil(lambda: drawn() == "100%" and not page._asking)
+    unknown = "\N{EN DASH}"
+    qtbot.waitUntil(lambda: drawn() not in (unknown, "0") and not page._asking)
     page._timer.stop()
     page.set_connected(False, "Worker stopped, restarting in 4 s")
     page.look()
     asked = toy.methods().count("grid")
     page.set_connected(True, "")
-    assert load() == "\N{EN DASH}", "nobody knows it yet"
+    assert per_minute() == unknown, "nobody knows it yet"
     qtbot.waitUntil(lambda: toy.methods().count("grid") > asked and not page._asking)
     assert page.grid.layers[0].called == frozenset(), "what others did meanwhile was not done in the last seconds"
-    assert drawn() == "100%"
+    assert drawn() == unknown, "what was called meanwhile is of no minute that was seen"
     page.look()
     qtbot.waitUntil(lambda: page.grid.layers[0].called == {0})
+    assert drawn() != unknown
 
 
 def test_a_worker_that_is_gone_is_not_said_to_be_asked(qtbot: QtBot, folder: Path) -> None:
@@ -147,7 +170,9 @@ def test_each_cell_is_told_by_keyboard(qtbot: QtBot, page: ExpertsPage) -> None:
     grid.setFocus(Qt.FocusReason.TabFocusReason)
     for key in (Qt.Key.Key_Down, Qt.Key.Key_End, Qt.Key.Key_Left):
         QTest.keyClick(grid, key)
-    expected = "digits.1.1.48: hosted by 2 other peers, 98 updates, 30.0% load, 5 calls"
+    expected = (
+        "digits.1.1.48: hosted by 2 other peers, 98 updates, its host 30% busy, 5 calls from this PC (0 a minute)"
+    )
     assert grid.accessibleDescription() == page.grid.words.text() == expected
     for key in (Qt.Key.Key_Up, Qt.Key.Key_Home):
         QTest.keyClick(grid, key)
@@ -181,13 +206,15 @@ def test_the_hosted_ones_are_listed_with_their_calls(qtbot: QtBot, toy: ToyWorke
     toy.answers["grid"] = lambda params: GridStatus(
         params["layer"], 1, (4, 4), True, [CellStatus(0, True, 900, 1.13, 0, 1204)]
     )
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
+    page.grid.forget()  # as another run's
     page.update_status(make_status(experts=[ExpertStatus("digits.0.0.0", 900, 28_800, 1204)]))
 
     def first() -> list[str]:
         page.look()
         return [page.hosted.model.index(0, column).data() for column in range(5)]
 
-    qtbot.waitUntil(lambda: first() == ["0.0.0", "900", "28.8 k", "1,204", "100%"])  # busy, and calls wait beside
+    qtbot.waitUntil(lambda: first() == ["0.0.0", "900", "28.8 k", "1.20 k", "0"])
     assert page.hosted.model.index(0, 2).data(Qt.ItemDataRole.ToolTipRole) == "28,800"
     table = page.hosted.table
     assert all(table.sizeHintForColumn(column) <= table.columnWidth(column) for column in range(5)), "cut off"
@@ -199,6 +226,30 @@ def test_another_colouring_is_explained_at_once(qtbot: QtBot, page: ExpertsPage)
     page.grid.by.set_value("calls")
     page.grid.by.chosen.emit("calls")
     assert "Darker cells answered more calls." in page.grid.words.text()
+    assert "Of peers' experts, only calls from this PC count." in page.grid.words.text()
+
+
+@pytest.mark.parametrize(
+    ("state", "hosted", "whole", "told"),
+    [
+        ("waiting", 16, True, "It takes some on when it may compute."),
+        ("contributing", 16, True, "Peers host all experts now."),
+        ("contributing", 12, True, "4 experts have no host yet."),
+        ("contributing", 12, False, "It takes some on as soon as it knows what peers host."),
+    ],
+)
+def test_why_no_expert_is_here(
+    qtbot: QtBot, toy: ToyWorker, page: ExpertsPage, state: State, hosted: int, whole: bool, told: str
+) -> None:
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
+    page.grid.forget()
+    cells = [CellStatus(n, False, 1, 1.0, 1, 0) for n in range(hosted)]
+    toy.answers["grid"] = lambda params: GridStatus(params["layer"], 1, (4, 4), whole, cells)
+    page.update_status(make_status(state=state, experts=[]))
+    page.look()
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 1 and not page._asking)
+    page._draw()
+    assert told in page.hosted.empty.text()
 
 
 def test_a_run_whose_model_has_none_says_so(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:

@@ -5,7 +5,7 @@ from collections import deque
 from datetime import datetime
 
 from app import theme as look
-from app.formats import NONE, clock, count, number, percent, rate, short
+from app.formats import NONE, clock, count, number, rate, short
 from app.language import mark, tr
 from app.pages.experts.grid_card import LAYERS, WHOLE_MODEL, GridCard
 from app.pages.experts.grid_layer import EVERY_MS, uid_of
@@ -17,16 +17,21 @@ from app.widgets.table import Column, Table, TableModel
 from app.window.page import LookingPage
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
-from core.contracts.status import CellStatus, CurvePoint, ExpertStatus, GridStatus, Status
+from core.contracts.status import CurvePoint, ExpertStatus, GridStatus, Status
 
 HISTORY_S = 1800.0
-NONE_HERE = mark("No expert is hosted on this PC now. It takes some on when it may compute.")
 
 
 class Hosted(ExpertStatus, frozen=True):
     """An expert of this PC with what the grid tells of it."""
 
-    load: float | None = None
+    per_minute: float | None = None
+    """Calls that it answered, over the last minute; None: not known yet."""
+
+
+def figures(value: float) -> str:
+    """Three figures, so that a column's are alike."""
+    return count(value, exact_below=1000)
 
 
 COLUMNS = (
@@ -38,16 +43,16 @@ COLUMNS = (
         tip=lambda e: e.uid,
     ),
     Column[Hosted](
-        mark("Updates"), lambda e: count(e.updates), lambda e: e.updates, True, tip=lambda e: number(e.updates)
+        mark("Updates"), lambda e: figures(e.updates), lambda e: e.updates, True, tip=lambda e: number(e.updates)
     ),
     Column[Hosted](
-        mark("Samples"), lambda e: count(e.samples), lambda e: e.samples, True, tip=lambda e: number(e.samples)
+        mark("Samples"), lambda e: figures(e.samples), lambda e: e.samples, True, tip=lambda e: number(e.samples)
     ),
-    Column[Hosted](mark("Calls"), lambda e: count(e.calls), lambda e: e.calls, True, tip=lambda e: number(e.calls)),
+    Column[Hosted](mark("Calls"), lambda e: figures(e.calls), lambda e: e.calls, True, tip=lambda e: number(e.calls)),
     Column[Hosted](
-        mark("Load"),
-        lambda e: NONE if e.load is None else percent(min(1.0, e.load), 0),  # above: calls that wait
-        lambda e: e.load or 0.0,
+        mark("Calls/min"),
+        lambda e: NONE if e.per_minute is None else figures(e.per_minute),
+        lambda e: e.per_minute or 0.0,
         True,
     ),
 )
@@ -62,18 +67,25 @@ class HostedCard(Card):
         self.head.addWidget(self._count)
         self.model = TableModel[Hosted](COLUMNS, lambda expert: expert.uid)
         self.table = Table(self.model, tr("Experts hosted on this PC"))
-        self.table.setMinimumWidth(self.table.set_widths((64, 66, 72, 60, 56)))
+        self.table.setMinimumWidth(self.table.set_widths((64, 66, 72, 60, 76)))
         self.table.setMinimumHeight(theme().px(170))
         self.empty = Label(tr("Appears as soon as the worker answers."), "body", "text2", wrap=True)
         add(self.body, self.empty, (self.table, 1))
         self.body.addStretch(0)
         self.table.hide()
 
-    def show_experts(self, experts: list[Hosted], layers: int) -> None:
+    def show_experts(self, experts: list[Hosted], layers: int, none_here: str) -> None:
+        """Fill the table.
+
+        Args:
+            experts: those of this PC.
+            layers: of the run's grid; 0: its model has no experts.
+            none_here: why there are none.
+        """
         self.model.set_rows(experts)
         self._count.setText(tr("%Ln expert(s)", len(experts)))
         self._count.setVisible(layers > 0)
-        self.empty.setText(tr(NONE_HERE if layers else WHOLE_MODEL))
+        self.empty.setText(none_here if layers else tr(WHOLE_MODEL))
         self.empty.setVisible(not experts)
         self.table.setVisible(bool(experts))
 
@@ -190,14 +202,24 @@ class ExpertsPage(LookingPage):
         self.history.loss.set_points([(point.step, point.loss) for point in self._points])
         if self._status is not None:
             told = {
-                uid_of(self._status.run, number_, place, layer.shape): cell
+                uid_of(self._status.run, number_, place, layer.shape): layer.per_minute.get(place, 0.0)
                 for number_, layer in self.grid.layers.items()
                 for place, cell in layer.cells.items()
-                if cell.here and not layer.old
+                if cell.here and not layer.old and layer.counted
             }
-            hosted = [_with(expert, told.get(expert.uid)) for expert in self._status.experts]
-            self.hosted.show_experts(hosted, self._status.layers)
+            hosted = [
+                Hosted(expert.uid, expert.updates, expert.samples, expert.calls, told.get(expert.uid))
+                for expert in self._status.experts
+            ]
+            self.hosted.show_experts(hosted, self._status.layers, self._none_here(self._status))
 
-
-def _with(expert: ExpertStatus, cell: CellStatus | None) -> Hosted:
-    return Hosted(expert.uid, expert.updates, expert.samples, expert.calls, None if cell is None else cell.load)
+    def _none_here(self, status: Status) -> str:
+        """Why this PC hosts no expert, and when that ends."""
+        if status.state != "contributing":
+            return tr("No expert is hosted on this PC now. It takes some on when it may compute.")
+        free = self.grid.free()
+        if free is None:
+            return tr("No expert is hosted on this PC yet. It takes some on as soon as it knows what peers host.")
+        if free:
+            return tr("%Ln expert(s) have no host yet. This PC takes some of them on in the next seconds.", free)
+        return tr("Peers host all experts now. This PC takes some over from a peer that hosts more than its share.")

@@ -1,7 +1,6 @@
 """The grid of the run on the experts page: every layer, coloured by a figure, lit where something happens."""
 
 import math
-from collections.abc import Callable
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
@@ -10,31 +9,32 @@ from PySide6.QtWidgets import QWidget
 from app import theme as look
 from app.formats import number
 from app.language import mark, tr
-from app.pages.experts.grid_layer import EVERY_MS, Layer, uid_of, words_about
+from app.pages.experts.grid_layer import Layer, uid_of, words_about
+from app.pages.experts.grid_legend import GridLegend
 from app.theme import theme
-from app.widgets.basics import Card, Label
-from app.widgets.boxes import add, discard, grid_box, scrolling
+from app.widgets.basics import Card, Label, Pair
+from app.widgets.boxes import STRETCH, add, discard, grid_box, holding, scrolling, vbox
 from app.widgets.buttons import Button, Segmented
-from app.widgets.expert_grid import GAP, HOLLOW, LEAST, SHADES, ExpertGrid
+from app.widgets.expert_grid import GAP, HOLLOW, LEAST, PEERS, SHADES, ExpertGrid
 from app.window.focus_ring import order_page
 from core.contracts.status import CellStatus, GridStatus
 
-SIDES = (5, 7, 10, 13, 17, 22, 30, 44)
+SIDES = (5, 7, 10, 13, 17, 22, 30, 44, 62)
 """Sides of a cell that one can choose, pixels."""
 LAYERS = 32
 """Layers that are shown; the others are told in a sentence."""
 UNKNOWN = mark("Appears as soon as the worker answers.")
 NO_EXPERTS = mark("No expert is hosted yet. They appear as soon as a PC of this run computes.")
 WHOLE_MODEL = mark("The model of this run has no experts: every PC that trains holds all of it.")
-CHOICES = {"version": mark("Updates"), "load": mark("Load"), "calls": mark("Calls")}
+CHOICES = {"version": mark("Updates"), "recent": mark("Calls/min"), "calls": mark("Calls")}
 BRIGHTER = {
     "version": mark("Brighter cells took more updates."),
-    "load": mark("Brighter cells are busier."),
+    "recent": mark("Brighter cells answered more calls in the last minute."),
     "calls": mark("Brighter cells answered more calls."),
 }
 DARKER = {
     "version": mark("Darker cells took more updates."),
-    "load": mark("Darker cells are busier."),
+    "recent": mark("Darker cells answered more calls in the last minute."),
     "calls": mark("Darker cells answered more calls."),
 }
 
@@ -58,16 +58,19 @@ class GridCard(Card):
         self._side: int | None = None
         self._legend = ""
         self.words = Label("", "cap", "text2", wrap=True)
-        self.words.setMinimumHeight(2 * self.words.fontMetrics().height())
+        self.words.setMinimumHeight(4 * self.words.fontMetrics().height())
+        self.words.setAlignment(Qt.AlignmentFlag.AlignTop)
         content = QWidget()
         self._flow = grid_box(look.XL, look.S, margins=(4, 4, 4, 4), within=content)
         self._area = scrolling(content)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        self._area.setMinimumHeight(theme().px(236))
+        self._area.setMinimumSize(theme().px(300), theme().px(236))
+        side = holding(vbox(GridLegend(), self.words, STRETCH, spacing=look.M))
+        side.setMinimumWidth(theme().px(220))
+        self._shown = Pair(self._area, side, (2, 1), early=False, spacing=look.L)
         self.empty = Label(tr(UNKNOWN), "body", "text2", wrap=True)
-        add(self.body, (self.empty, Qt.AlignmentFlag.AlignTop), (self._area, 1), self.words)
-        self._area.hide()
-        self.words.hide()
+        add(self.body, (self.empty, Qt.AlignmentFlag.AlignTop), (self._shown, 1))
+        self._shown.hide()
 
     def show_layer(self, grid: GridStatus) -> None:
         """Show the newest answer about a layer."""
@@ -78,22 +81,28 @@ class GridCard(Card):
         any_hosted = any(layer.cells for layer in self.layers.values())
         self.empty.setText(tr(NO_EXPERTS if grid.layers else WHOLE_MODEL))
         self.empty.setVisible(not any_hosted)
-        self._area.setVisible(any_hosted)
-        self.words.setVisible(any_hosted)
+        self._shown.setVisible(any_hosted)
         for tool in (self.by, self.smaller, self.larger):
             tool.setVisible(grid.layers > 0)
         self._newest = grid
         self._tell_all()
 
+    def free(self) -> int | None:
+        """Cells that nobody hosts; None: what peers host is not known, or not of every layer."""
+        grid = self._newest
+        if grid is None or not grid.whole or len(self.layers) < grid.layers:
+            return None
+        return grid.layers * math.prod(grid.shape) - sum(len(layer.cells) for layer in self.layers.values())
+
     def forget(self) -> None:
         """Show nothing: what comes next is of another run."""
+        self._newest = None
         self.layers.clear()
         discard([*self.grids, *self._titles])
         self.grids, self._titles = [], []
         self.empty.setText(tr(UNKNOWN))
         self.empty.show()
-        self._area.hide()
-        self.words.hide()
+        self._shown.hide()
         self._set_legend("")
 
     def _make_grids(self, count: int) -> None:
@@ -154,15 +163,13 @@ class GridCard(Card):
         if self.grids:
             self._place()
 
-    def _value(self) -> Callable[[CellStatus], float]:
+    def _value(self, layer: Layer, cell: CellStatus) -> float:
         key = self.by.value()
-        return lambda cell: getattr(cell, key) or 0.0
+        return layer.per_minute.get(cell.cell, 0.0) if key == "recent" else getattr(cell, key) or 0.0
 
     def _most(self) -> float:
-        if self.by.value() == "load":
-            return 1.0
-        value = self._value()
-        return max((value(cell) for layer in self.layers.values() for cell in layer.cells.values()), default=0.0) or 1.0
+        cells = ((layer, cell) for layer in self.layers.values() for cell in layer.cells.values())
+        return max((self._value(layer, cell) for layer, cell in cells), default=0.0) or 1.0
 
     def _show_all(self) -> None:
         most = self._most()
@@ -172,21 +179,27 @@ class GridCard(Card):
         self._tell_all()
 
     def _show(self, number_: int, most: float) -> None:
-        layer, grid, value = self.layers[number_], self.grids[number_], self._value()
+        layer, grid = self.layers[number_], self.grids[number_]
         shape_before = grid.sizeHint()
+
+        def shade(cell: CellStatus) -> int:
+            warmth = min(SHADES, int(SHADES * self._value(layer, cell) / most))
+            return warmth if cell.here else PEERS + warmth
+
         if layer.places:
-            shades = [min(SHADES, int(SHADES * value(layer.cells[place]) / most)) for place in layer.places]
+            shades = [shade(layer.cells[place]) for place in layer.places]
             own = frozenset(at for at, place in enumerate(layer.places) if layer.cells[place].here)
         else:
             shades = [HOLLOW] * layer.count
             for place, cell in layer.cells.items():
                 if place < len(shades):  # a worker of another version may tell anything
-                    shades[place] = min(SHADES, int(SHADES * value(cell) / most))
+                    shades[place] = shade(cell)
             own = frozenset(place for place, cell in layer.cells.items() if cell.here)
 
         def words(drawn: int) -> str:
             place = layer.at(drawn)
-            return words_about(uid_of(self.run, number_, place, layer.shape), layer.cells.get(place))
+            uid = uid_of(self.run, number_, place, layer.shape)
+            return words_about(uid, layer.cells.get(place), layer.per_minute.get(place, 0.0))
 
         grid.set_cells(layer.columns, shades, words, own, layer.called)
         if grid.sizeHint() != shape_before:
@@ -198,12 +211,15 @@ class GridCard(Card):
             return
         hosted = sum(len(layer.cells) for layer in self.layers.values())
         here = sum(cell.here for layer in self.layers.values() for cell in layer.cells.values())
+        cells = min(grid.layers, LAYERS) * math.prod(grid.shape)
         legend = [
-            tr("%Ln expert(s), {here} of them here (outlined).", hosted, here=number(here)),
+            tr("{hosted} of %Ln cell(s) have an expert.", cells, hosted=number(hosted)),
+            tr("%Ln of them is (are) here.", here),
             tr((BRIGHTER if theme().dark else DARKER)[self.by.value()]),
-            tr("Lit ones answered a call or took an update in the last {seconds} s.", seconds=EVERY_MS // 1000),
         ]
-        if not grid.whole and hosted < grid.layers * math.prod(grid.shape):
+        if self.by.value() != "version" and here < hosted:
+            legend.append(tr("Of peers' experts, only calls from this PC count."))
+        if not grid.whole and hosted < cells:
             legend.append(tr("Only what this PC knows of is shown."))
         if grid.layers > LAYERS:
             legend.append(tr("The first {first} of %Ln layer(s) are shown.", grid.layers, first=LAYERS))
