@@ -39,7 +39,7 @@ from app.worker.supervisor import Supervisor
 from core import consent
 from core.contracts.control import Bye, Snapshot
 from core.contracts.errors import HearthError
-from core.contracts.notices import plain
+from core.contracts.notices import notice, plain
 from core.contracts.status import CurvePoint, State, Status
 from core.update import trial
 
@@ -252,10 +252,11 @@ class Desktop(QObject):
 
     def _status(self, status: Status) -> None:
         self._last = status
-        if self.supervisor.report.phase is Phase.LEAVING:
-            status = msgspec.structs.replace(
-                status, state="leaving", reason=(plain(tr(LEAVING)),), until=(plain(tr(LEAVING_ENDS)),), start_now=False
-            )
+        if (phase := self.supervisor.report.phase) is Phase.RESTARTING:  # the worker leaves, Hearth does not
+            status = msgspec.structs.replace(status, state="preparing", reason=(notice("worker.restarting"),), until=())
+        if phase is Phase.LEAVING:
+            why, ends = (plain(tr(LEAVING)),), (plain(tr(LEAVING_ENDS)),)
+            status = msgspec.structs.replace(status, state="leaving", reason=why, until=ends, start_now=False)
         self._drop_lost_work(status.step)
         self.window.update_status(status)
         self.tray.show_state(status.state, told(status.reason), Pausable.of(status))

@@ -54,11 +54,11 @@ class Layer:
         for place in new.keys() & old.keys():
             if place not in index:  # a worker of another version may tell anything
                 continue
-            before, now = old[place], new[place]
+            before, after = old[place], new[place]
             # Fewer calls are those of a process that began anew, an older version is that of a checkpoint.
-            if before.version is not None and now.version is not None and now.version > before.version:
+            if before.version is not None and after.version is not None and after.version > before.version:
                 updated.add(index[place])
-            elif now.calls > before.calls:
+            elif after.calls > before.calls:
                 called.add(index[place])
         self.called, self.updated = frozenset(called | updated), frozenset(updated)
 
