@@ -75,7 +75,7 @@ def figures(feed: Feed) -> list[Line]:
     if feed.peers is not None:
         lines.append(_figure(number(feed.peers), tr("peer connected" if feed.peers == 1 else "peers connected")))
     if status.state == "contributing":
-        lines.append(_figure(rate(status.calls_per_s), tr("calls served here per second")))
+        lines.append(_figure(rate(status.calls_per_s), tr("calls to experts here per second")))
     steps = number(status.step)
     text = TASKS[status.task].in_tokens
     what = tr("bytes of text in {steps} steps" if text else "samples in {steps} steps", steps=steps)

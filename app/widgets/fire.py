@@ -38,9 +38,9 @@ class Heat(NamedTuple):
 
 
 CALLS = Heat(
-    mark("Calls served"),
-    mark("Calls served, last {seconds} s"),
-    mark("No call was served yet."),
+    mark("Calls to experts here"),
+    mark("Calls to experts here, own ones included; last {seconds} s"),
+    mark("No expert here was called yet."),
     mark("Now {now} calls per second; the most in the last minute was {most}."),
 )
 SAMPLES = Heat(

@@ -745,8 +745,8 @@
       <translation>Trainierter Text</translation>
     </message>
     <message>
-      <source>Expert calls served</source>
-      <translation>Bediente Expertenaufrufe</translation>
+      <source>Calls to experts here</source>
+      <translation>Aufrufe von Experten hier</translation>
     </message>
     <message>
       <source>Samples in the common trunk</source>
@@ -980,8 +980,8 @@
       <translation>Verlust bei unbekannten Beispielen</translation>
     </message>
     <message>
-      <source>Calls served here per second</source>
-      <translation>Hier bediente Aufrufe pro Sekunde</translation>
+      <source>Calls to experts here per second</source>
+      <translation>Aufrufe von Experten hier pro Sekunde</translation>
     </message>
     <message>
       <source>No expert is hosted yet. They appear as soon as a PC of this run computes.</source>
@@ -3605,8 +3605,8 @@
       <translation>verbundene Peers</translation>
     </message>
     <message>
-      <source>calls served here per second</source>
-      <translation>hier bediente Aufrufe pro Sekunde</translation>
+      <source>calls to experts here per second</source>
+      <translation>Aufrufe von Experten hier pro Sekunde</translation>
     </message>
     <message>
       <source>training loss</source>
@@ -3649,16 +3649,12 @@
       <translation>Die Pfeiltasten lesen jede vor.</translation>
     </message>
     <message>
-      <source>Calls served</source>
-      <translation>Bediente Aufrufe</translation>
+      <source>Calls to experts here, own ones included; last {seconds} s</source>
+      <translation>Aufrufe von Experten hier, eigene eingeschlossen; letzte {seconds} s</translation>
     </message>
     <message>
-      <source>Calls served, last {seconds} s</source>
-      <translation>Bediente Aufrufe, letzte {seconds} s</translation>
-    </message>
-    <message>
-      <source>No call was served yet.</source>
-      <translation>Noch wurde kein Aufruf bedient.</translation>
+      <source>No expert here was called yet.</source>
+      <translation>Noch wurde kein Experte hier aufgerufen.</translation>
     </message>
     <message>
       <source>Now {now} calls per second; the most in the last minute was {most}.</source>
@@ -5469,7 +5465,7 @@
     </message>
     <message>
       <source>doctor.peers_remedy</source>
-      <translation>Starte den Worker mit --bootstrap und dem, was `hearth address` auf einem PC des Netzwerks ausgibt.</translation>
+      <translation>Füge einen Peer hinzu: Setze die Adresse eines anderen PCs auf der Seite Netzwerk ein, oder nutze `hearth peers --add`.</translation>
     </message>
     <message>
       <source>doctor.port</source>

@@ -1318,7 +1318,7 @@
     </message>
     <message>
       <source>doctor.peers_remedy</source>
-      <translation>Start the worker with --bootstrap and what `hearth address` prints on a PC in the network.</translation>
+      <translation>Add a peer: paste the address of another PC on the page Network, or use `hearth peers --add`.</translation>
     </message>
     <message>
       <source>doctor.port</source>

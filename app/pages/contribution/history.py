@@ -111,7 +111,7 @@ KINDS: dict[str, Kind] = {
     "samples": Kind(mark("Samples trained"), (("samples", "", ""),), _count(mark("%Ln sample(s)")), PLAIN),
     "tokens": Kind(mark("Text trained"), (("tokens", "", ""),), data_size, SIZE),
     "peer_calls": Kind(mark("Calls for others"), (("peer_calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
-    "calls": Kind(mark("Expert calls served"), (("calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
+    "calls": Kind(mark("Calls to experts here"), (("calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
     "accepted": Kind(
         mark("Samples in the common trunk"), (("accepted", "", ""),), _count(mark("%Ln sample(s)")), PLAIN
     ),

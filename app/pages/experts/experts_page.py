@@ -114,7 +114,10 @@ class HistoryCard(Card):
             self._clock,
         )
         row = hbox(spacing=look.XL)
-        for word, plot in ((tr("Loss on unseen samples"), self.loss), (tr("Calls served here per second"), self.load)):
+        for word, plot in (
+            (tr("Loss on unseen samples"), self.loss),
+            (tr("Calls to experts here per second"), self.load),
+        ):
             row.addLayout(vbox(Label(word, "cap", "text2", wrap=True), (plot, 1)), 1)
         self.body.addLayout(row, 1)
 
