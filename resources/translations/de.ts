@@ -2293,6 +2293,10 @@
       <translation>Am Lauf „{run}“ können nur Leute teilnehmen, die du einlädst. Der Link, den du hier erzeugst, lässt einen PC herein. Frage die Person nach der Adresse ihres PCs: Sie steht dort auf der Seite Netzwerk.</translation>
     </message>
     <message>
+      <source>Every Hearth has this run, so no link is needed. Send the address of this PC: the page Network shows and copies it. On the other PC it is added on the page Network.</source>
+      <translation>Jedes Hearth hat diesen Lauf, deshalb ist kein Link nötig. Schicke die Adresse dieses PCs: Die Seite Netzwerk zeigt und kopiert sie. Auf dem anderen PC wird sie auf der Seite Netzwerk hinzugefügt.</translation>
+    </message>
+    <message>
       <source>The run “{run}” is by invitation only. Only its organiser can invite, on the PC with the key {key}. The link below shows others what the run is. To take part, they must send the organiser the address on their page Network.</source>
       <translation>Am Lauf „{run}“ nimmt nur teil, wer eingeladen ist. Einladen kann nur der Veranstalter, auf dem PC mit dem Schlüssel {key}. Der Link unten zeigt anderen, was der Lauf ist. Um mitzumachen, müssen sie dem Veranstalter die Adresse schicken, die auf ihrer Seite Netzwerk steht.</translation>
     </message>

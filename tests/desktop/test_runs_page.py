@@ -405,6 +405,14 @@ def test_a_run_without_a_link_says_why(qtbot: QtBot, toy: ToyWorker, desktop: De
     assert not desktop.invite_sheet.shown.isVisible()
 
 
+def test_a_run_that_comes_with_hearth_needs_no_link(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    digits = details_of(manifests.load("digits"))
+    toy.answers["run_details"] = lambda params: digits
+    desktop.invite_sheet.open_for(digits.id)
+    qtbot.waitUntil(lambda: "Send the address of this PC" in desktop.invite_sheet.said.text())
+    assert not desktop.invite_sheet.shown.isVisible()
+
+
 BY_TOKENS = msgspec.structs.replace(
     SIGNED, manifest=msgspec.structs.replace(SIGNED.manifest, access="tokens"), let_in_until=1_800_000_000.0
 )

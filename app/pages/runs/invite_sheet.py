@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app import theme as look
 from app.language import mark, told, tr
-from app.pages.runs.description import SHOWN
+from app.pages.runs.description import SHOWN, built_in
 from app.pages.settings.setting_controls import NumberControl
 from app.theme import theme
 from app.widgets.basics import ElidedLabel, Label, Notice, Panel
@@ -31,6 +31,10 @@ DAYS = 90
 ASKS = mark(
     "Only people whom you invite can take part in the run “{run}”. The link that you make here lets one PC in. Ask the "
     "person for the address of their PC: it is on their page Network."
+)
+COMES_ALONG = mark(
+    "Every Hearth has this run, so no link is needed. Send the address of this PC: the page Network shows and copies "
+    "it. On the other PC it is added on the page Network."
 )
 ORGANISER_ONLY = mark(
     "The run “{run}” is by invitation only. Only its organiser can invite, on the PC with the key {key}. The link "
@@ -114,6 +118,9 @@ class InviteSheet(Sheet):
 
     def _ask(self, run: RunDetails) -> None:
         if run.id != self._run_id:
+            return
+        if run.id in built_in():
+            self.said.setText(tr(COMES_ALONG))
             return
         if run.invites:
             for field in (self.peer, self.name):
