@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from core.system.start_at_login import program
 APP_LOCK = "app.lock"
 END_S = 60.0
 """A worker saves within 10 s, and on a busy machine within a minute."""
+AGAIN_S = 2.0
+"""After which a worker that is there is asked again."""
 
 
 @dataclasses.dataclass
@@ -56,11 +59,9 @@ def standstill(start: Path, folder: Path, show: bool = False, beside_app: bool =
         ran.cwd = Path.home()
         words = [*([] if show else ["--in-tray"]), "--data-dir", str(start)]
     ran.command = [*program(), *words] if words and not beside_app else []
-    with contextlib.suppress(NotRunning), ControlClient(folder) as client:
-        client.call("quit", {}, dict)
     try:
         with contextlib.ExitStack() as locks:
-            for name in (LOCK_FILE,) if beside_app else (LOCK_FILE, APP_LOCK):
+            for name in (LOCK_FILE,) if beside_app else (APP_LOCK, LOCK_FILE):
                 _own(locks, folder / name)
             yield ran
     finally:
@@ -69,12 +70,20 @@ def standstill(start: Path, folder: Path, show: bool = False, beside_app: bool =
 
 
 def _own(locks: contextlib.ExitStack, file: Path) -> None:
-    try:
-        locks.enter_context(filelock.FileLock(file, timeout=END_S))
-    except filelock.Timeout:
-        raise DataFolderError(notice("data.in_use", folder=str(file.parent))) from None
-    except OSError as error:
-        raise DataFolderError(notice("folder.lock_not_written", file=str(file), why=str(error.strerror))) from error
+    """Own a lock as soon as who has it has gone. An app that did not know its worker yet when that ended starts
+    another one: that is asked to end, too, and the app with it."""
+    until = time.monotonic() + END_S
+    while True:
+        with contextlib.suppress(NotRunning), ControlClient(file.parent) as client:
+            client.call("quit", {}, dict)
+        try:
+            locks.enter_context(filelock.FileLock(file, timeout=AGAIN_S))
+            return
+        except filelock.Timeout:
+            if time.monotonic() > until:
+                raise DataFolderError(notice("data.in_use", folder=str(file.parent))) from None
+        except OSError as error:
+            raise DataFolderError(notice("folder.lock_not_written", file=str(file), why=str(error.strerror))) from error
 
 
 def _address(folder: Path) -> Address | None:

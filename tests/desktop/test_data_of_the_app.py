@@ -49,8 +49,6 @@ def test_moved_from_the_window_app_and_worker_run_in_the_new_place(home: Path, t
     wait_until(lambda: answers(new), "a worker in the new place")
     assert [path.name for path in old.iterdir()] == [moved.FILE] and (new / "consent.json").exists()
     wait_until(lambda: (new / "app.lock").exists(), "the app")
-    quitting = [sys.executable, "-m", "core", "quit"]
-    assert subprocess.run(quitting, cwd=ROOT, timeout=PATIENCE_S, check=False).returncode == 0
     purging = [sys.executable, "-m", "core", "data", "purge", "--yes"]
     assert subprocess.run(purging, cwd=ROOT, timeout=PATIENCE_S, check=False).returncode == 0
     assert not old.exists() and not new.exists()
