@@ -1424,6 +1424,10 @@
       <translation>{uid}: {name}, Gewicht {weight}, {time}</translation>
     </message>
     <message>
+      <source>Row {row}, column {column}: hosted by nobody</source>
+      <translation>Zeile {row}, Spalte {column}: nirgends beherbergt</translation>
+    </message>
+    <message>
       <source>{uid}: did not answer, left out</source>
       <translation>{uid}: hat nicht geantwortet, ausgelassen</translation>
     </message>
@@ -1439,8 +1443,8 @@
       <translation>{uid}: hier beherbergt, nicht gefragt</translation>
     </message>
     <message>
-      <source>Row {row}, column {column}: not hosted here</source>
-      <translation>Zeile {row}, Spalte {column}: nicht hier beherbergt</translation>
+      <source>Row {row}, column {column}: hosted by peers, not asked</source>
+      <translation>Zeile {row}, Spalte {column}: von Peers beherbergt, nicht gefragt</translation>
     </message>
     <message>
       <source>No answer</source>
@@ -1517,10 +1521,6 @@
     <message>
       <source>Hosted here</source>
       <translation>Hier beherbergt</translation>
-    </message>
-    <message>
-      <source>Not here</source>
-      <translation>Nicht hier</translation>
     </message>
     <message>
       <source>{best} best of {cells} in each layer</source>

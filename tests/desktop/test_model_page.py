@@ -22,6 +22,7 @@ from app.theme import theme
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.notices import plain
+from core.contracts.status import CellStatus, GridStatus
 from tests.desktop.conftest import ToyWorker, make_prediction, make_status
 
 LEFT = Qt.MouseButton.LeftButton
@@ -320,6 +321,22 @@ def test_kinds_of_cells() -> None:
     late = wire.Answer(0, "digits.0.0.0", 0.0, 0.0, False)
     kinds: list[Any] = [cell_kind(answer, True), cell_kind(late, True), cell_kind(None, True), cell_kind(None, False)]
     assert kinds == ["lit", "late", "hosted", "empty"]
+
+
+def test_cells_of_peers_are_told_from_those_that_nobody_hosts(page: DigitsDemo, qtbot: QtBot, toy: ToyWorker) -> None:
+    cells = [CellStatus(0, True, 1, None, 0, 0), CellStatus(5, False, 1, None, 1, 0)]
+    toy.answers["grid"] = lambda params: GridStatus(params["layer"], 2, (4, 4), True, cells)
+    page._ask_hosts(0)
+    grid = page.experts.grids[0]
+    qtbot.waitUntil(lambda: grid.text((1, 1)) == "Row 1, column 1: hosted by peers, not asked")
+    assert grid.text((1, 2)) == "Row 1, column 2: hosted by nobody"
+    image = grid.grab().toImage()
+
+    def colors(cell: tuple[int, int]) -> set[str]:
+        rect = grid._rect(cell).toRect()
+        return {image.pixelColor(x, rect.center().y()).name() for x in range(rect.left(), rect.right() + 1)}
+
+    assert theme().color("peer").name() in colors((1, 1)) - colors((1, 2))
 
 
 def test_times_have_few_figures() -> None:

@@ -1,6 +1,7 @@
 """Which experts answered: a layer's grid with the lit cells, and the list with figures."""
 
 import math
+from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QRadialGradient
@@ -45,7 +46,7 @@ def cell_of(uid: str, shape: tuple[int, ...]) -> tuple[int, int] | None:
 
 
 class AnswerGrid(QWidget):
-    """One layer's cells: hollow if not hosted here, outlined if so, lit with its host's letter if it answered.
+    """One layer's cells: outlined if hosted here or by peers, hollow if not, lit with its host's letter if it answered.
 
     Args:
         layer: whose grid it is.
@@ -58,6 +59,8 @@ class AnswerGrid(QWidget):
         self.layer, self._hosts, self._largest = layer, hosts, theme().px(largest)
         self._shape: tuple[int, ...] = (4, 4)
         self._hosted: dict[tuple[int, int], str] = {}
+        self._peers: frozenset[tuple[int, int]] = frozenset()
+        """Cells that only other peers host."""
         self._answers: dict[tuple[int, int], Answer] = {}
         self._chosen = (0, 0)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -70,6 +73,15 @@ class AnswerGrid(QWidget):
         if (shape, hosted) != (self._shape, self._hosted):
             self._shape, self._hosted = shape, hosted
             self.updateGeometry()
+            self.update()
+
+    def set_peers(self, cells: Iterable[int]) -> None:
+        """Cells that only other peers host, counted row by row."""
+        columns = fold(self._shape)[1]
+        peers = frozenset(divmod(cell, columns) for cell in cells)
+        if peers != self._peers:
+            self._peers = peers
+            self._describe()
             self.update()
 
     def set_answers(self, answers: list[Answer]) -> None:
@@ -85,11 +97,11 @@ class AnswerGrid(QWidget):
         answer = self._answers.get(cell)
         if answer is None:
             uid = self._hosted.get(cell)
-            return (
-                tr("{uid}: hosted here, not asked", uid=uid)
-                if uid
-                else tr("Row {row}, column {column}: not hosted here", row=cell[0], column=cell[1])
-            )
+            if uid:
+                return tr("{uid}: hosted here, not asked", uid=uid)
+            if cell in self._peers:
+                return tr("Row {row}, column {column}: hosted by peers, not asked", row=cell[0], column=cell[1])
+            return tr("Row {row}, column {column}: hosted by nobody", row=cell[0], column=cell[1])
         if not answer.answered:
             return tr("{uid}: did not answer, left out", uid=answer.uid)
         name, weight = name_of(answer.host), percent(answer.weight, 0)
@@ -178,7 +190,7 @@ class AnswerGrid(QWidget):
     def _paint_cell(self, painter: QPainter, cell: tuple[int, int]) -> None:
         answer = self._answers.get(cell)
         host = answer.host if answer is not None and answer.answered else LOCAL
-        kind = cell_kind(answer, cell in self._hosted)
+        kind = cell_kind(answer, cell in self._hosted, cell in self._peers)
         paint_cell(painter, self._rect(cell), kind, self._hosts.letter(host), self._hosts.tone(host))
 
     def _describe(self) -> None:
@@ -189,11 +201,11 @@ class AnswerGrid(QWidget):
         )
 
 
-def cell_kind(answer: Answer | None, hosted: bool) -> str:
-    """How a cell is drawn: "lit", "late", "hosted" or "empty"."""
+def cell_kind(answer: Answer | None, hosted: bool, peers: bool = False) -> str:
+    """How a cell is drawn: "lit", "late", "hosted", "peers" or "empty"."""
     if answer is not None:
         return "lit" if answer.answered else "late"
-    return "hosted" if hosted else "empty"
+    return "hosted" if hosted else "peers" if peers else "empty"
 
 
 def paint_cell(painter: QPainter, rect: QRectF, kind: str, letter: str = HERE, tone: str = "ember_fill") -> None:
@@ -205,8 +217,8 @@ def paint_cell(painter: QPainter, rect: QRectF, kind: str, letter: str = HERE, t
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(colors.color("line"), 1))
         rect = rect.adjusted(0.5, 0.5, -0.5, -0.5)
-    elif kind == "hosted":
-        painter.setPen(QPen(colors.color("ember"), 1.5))
+    elif kind in ("hosted", "peers"):
+        painter.setPen(QPen(colors.color("ember" if kind == "hosted" else "peer"), 1.5))
         rect = rect.adjusted(0.75, 0.75, -0.75, -0.75)
     painter.drawRoundedRect(rect, radius, radius)
     if kind == "lit":

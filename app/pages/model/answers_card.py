@@ -14,7 +14,7 @@ from app.theme import theme
 from app.widgets.basics import Card, Divider, Label, Notice, Pair
 from app.widgets.boxes import STRETCH, add, hbox, holding, vbox
 from core.contracts.control import Answer
-from core.contracts.status import Status
+from core.contracts.status import GridStatus, Status
 
 LAYERS_SHOWN = 4
 CELL_UPRIGHT = 22
@@ -24,8 +24,9 @@ LEGEND = {
     ("lit", HERE, "ember_fill"): mark("This PC"),
     ("lit", "A", "peer_a"): mark("Another peer"),
     ("hosted", "", ""): mark("Hosted here"),
+    ("peers", "", ""): mark("Hosted by peers"),
+    ("empty", "", ""): mark("Hosted by nobody"),
     ("late", "", ""): mark("No answer"),
-    ("empty", "", ""): mark("Not here"),
 }
 """Kind, letter and tone of cells, and their meaning."""
 
@@ -85,6 +86,11 @@ class AnswersCard(Card):
         for column in self._columns:
             column.setVisible(max(fold(status.grid)) <= MAX_SIDE)  # of a larger grid the list is left
         self._describe()
+
+    def show_hosts(self, grid: GridStatus) -> None:
+        """Tell the cells that peers host from those that nobody does."""
+        if grid.layer < len(self.grids):
+            self.grids[grid.layer].set_peers(cell.cell for cell in grid.cells if not cell.here)
 
     def show_answers(self, answers: list[Answer]) -> None:
         """Light the experts of an answer, or none."""

@@ -17,11 +17,14 @@ from app.theme import theme
 from app.widgets.basics import Bar, Card, Label, Notice, Pair, Panel, Pill
 from app.widgets.boxes import STRETCH, add, grid_box, hbox, vbox
 from app.widgets.buttons import Button
+from app.widgets.while_seen import WhileSeen
 from app.worker.client import WorkerClient
 from core.contracts.control import Prediction, PredictParams
-from core.contracts.status import CurvePoint, Status
+from core.contracts.status import CurvePoint, GridStatus, Status
 
 DIGITS = 10
+HOSTS_MS = 5000
+"""Between two looks at who hosts what, while the page is seen."""
 SEEN_SIDE = 8
 WAITING = {
     Wait.PLACEHOLDER: "",
@@ -35,6 +38,7 @@ class DigitsDemo(QWidget):
 
     def __init__(self, client: WorkerClient) -> None:
         super().__init__()
+        self._client = client
         self._run: str | None = None
         self.canvas = Canvas()
         self.seen = Seen()
@@ -51,6 +55,7 @@ class DigitsDemo(QWidget):
         self.question.failed.connect(self.result.show_error)
         self.question.waiting.connect(self.result.show_wait)
         self.result.retry.clicked.connect(self.question.restart)
+        self._hosts_timer = WhileSeen(self, HOSTS_MS, lambda: self._ask_hosts(0))
         undo_key = QShortcut(QKeySequence(QKeySequence.StandardKey.Undo), self)
         undo_key.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         undo_key.activated.connect(self.canvas.undo)
@@ -58,7 +63,10 @@ class DigitsDemo(QWidget):
 
     def update_status(self, status: Status) -> None:
         self._run = status.run_id
+        before = len(self.experts.grids)
         self.experts.update_status(status)
+        if len(self.experts.grids) > before:
+            self._ask_hosts(0)
 
     def update_curve(self, points: list[CurvePoint]) -> None:
         """Each answer tells by itself how good the model is."""
@@ -83,6 +91,15 @@ class DigitsDemo(QWidget):
         )
         card.body.addLayout(hbox((self.canvas, 3), (side, 1), spacing=look.L), 1)
         return card
+
+    def _ask_hosts(self, layer: int) -> None:
+        """Ask who hosts what, a layer after the other; the next look asks again, so a failure is told by none."""
+        if layer < len(self.experts.grids) and self._client.is_connected and self.isVisible():
+            self._client.grid(layer, self._show_hosts, lambda error: None)
+
+    def _show_hosts(self, grid: GridStatus) -> None:
+        self.experts.show_hosts(grid)
+        self._ask_hosts(grid.layer + 1)
 
     def _picture(self) -> PredictParams | None:
         return None if self.canvas.is_empty() else msgspec.structs.replace(self.canvas.picture(), run=self._run)
