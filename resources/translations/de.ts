@@ -5517,7 +5517,7 @@
     </message>
     <message>
       <source>export.dense_beside_experts</source>
-      <translation>llama.cpp liest kein Modell, das Schichten mit Experten und Schichten ohne sie hat. Schreiben Sie es als hf.</translation>
+      <translation>llama.cpp liest kein Modell, das Schichten mit Experten und Schichten ohne sie hat. Schreibe es als hf.</translation>
     </message>
     <message>
       <source>export.failed</source>
@@ -5553,11 +5553,11 @@
     </message>
     <message>
       <source>export.too_few_experts</source>
-      <translation>Eine Schicht hat nur {experts} trainierte Experten, und jedes Token fragt {k}. Lassen Sie weiter trainieren, oder holen Sie mehr von ihnen.</translation>
+      <translation>Eine Schicht hat nur {experts} trainierte Experten, und jedes Token fragt {k}. Lass weiter trainieren, oder hole mehr von ihnen.</translation>
     </message>
     <message>
       <source>export.worse</source>
-      <translation>Was geschrieben wurde, ist um {difference} Nat je Token schlechter als das Modell. Es wurde gelöscht; schreiben Sie es mit genaueren Zahlen.</translation>
+      <translation>Was geschrieben wurde, ist um {difference} Nat je Token schlechter als das Modell. Es wurde gelöscht; schreibe es mit genaueren Zahlen.</translation>
     </message>
     <message>
       <source>file.cannot_be_locked</source>
@@ -6887,7 +6887,7 @@
     </message>
     <message>
       <source>question.prompt_too_long</source>
-      <translation>Der Text hat {tokens} Token, und das Modell sieht höchstens {most} auf einmal. Kürzen Sie ihn.</translation>
+      <translation>Der Text hat {tokens} Token, und das Modell sieht höchstens {most} auf einmal. Kürze ihn.</translation>
     </message>
     <message>
       <source>question.quitting</source>
