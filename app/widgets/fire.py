@@ -39,7 +39,7 @@ class Heat(NamedTuple):
 
 CALLS = Heat(
     mark("Calls to experts here"),
-    mark("Calls to experts here, own ones included; last {seconds} s"),
+    mark("Own and others' calls, last {seconds} s"),
     mark("No expert here was called yet."),
     mark("Now {now} calls per second; the most in the last minute was {most}."),
 )

@@ -3653,8 +3653,8 @@
       <translation>Die Pfeiltasten lesen jede vor.</translation>
     </message>
     <message>
-      <source>Calls to experts here, own ones included; last {seconds} s</source>
-      <translation>Aufrufe von Experten hier, eigene eingeschlossen; letzte {seconds} s</translation>
+      <source>Own and others' calls, last {seconds} s</source>
+      <translation>Eigene und fremde Aufrufe, letzte {seconds} s</translation>
     </message>
     <message>
       <source>No expert here was called yet.</source>

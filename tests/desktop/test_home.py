@@ -382,7 +382,7 @@ def test_without_experts_the_fire_is_of_the_samples_that_are_trained(
     assert panel.fire.heights()[-2:] == [-1, ROWS], "calls and samples are not of one scale"
     assert panel.fire.accessibleName() == "Samples trained"
     window.update_status(make_status(time=NOW + 2))
-    assert panel._caption.text().startswith("Calls to experts here, own ones included; last ")
+    assert panel._caption.text().startswith("Own and others' calls, last ")
 
 
 class PaintCounter(QObject):
