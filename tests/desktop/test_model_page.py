@@ -124,7 +124,7 @@ def test_one_question_is_on_its_way_and_the_latest_drawing_wins(qtbot: QtBot, pa
     qtbot.waitUntil(lambda: toy.methods()[-1] == "status")  # what was asked before has come by now
     assert toy.methods().count("predict") == 1
     toy.silent = set()
-    toy.send(wire.Reply(1, make_prediction(7)))
+    toy.send(wire.Reply(toy.methods().index("predict"), make_prediction(7)))
     qtbot.waitUntil(lambda: toy.methods().count("predict") == 2)
     assert base64.b64decode(toy.asked[-1][1]["pixels"]) == page.canvas.picture().pixels
 
