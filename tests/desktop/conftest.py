@@ -29,6 +29,7 @@ from core.contracts.status import (
     CurvePoint,
     DeviceStatus,
     ExpertStatus,
+    GridStatus,
     LogLine,
     ProcessStatus,
     Status,
@@ -173,6 +174,7 @@ class ToyWorker:
             "leaderboard": alone,
             "telemetry": alone,
             "trunk": lambda params: TrunkStatus("digits-2ac90b73", "local", []),
+            "grid": lambda params: GridStatus(params["layer"], 2, (4, 4), False, []),
             "set_settings": self._set_settings,
         }
         self.tell_of(read_only(folder / "no ledger"))

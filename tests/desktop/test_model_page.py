@@ -124,7 +124,7 @@ def test_one_question_is_on_its_way_and_the_latest_drawing_wins(qtbot: QtBot, pa
     qtbot.waitUntil(lambda: toy.methods()[-1] == "status")  # what was asked before has come by now
     assert toy.methods().count("predict") == 1
     toy.silent = set()
-    toy.send(wire.Reply(1, make_prediction(7)))
+    toy.send(wire.Reply(toy.methods().index("predict"), make_prediction(7)))
     qtbot.waitUntil(lambda: toy.methods().count("predict") == 2)
     assert base64.b64decode(toy.asked[-1][1]["pixels"]) == page.canvas.picture().pixels
 
@@ -324,19 +324,20 @@ def test_kinds_of_cells() -> None:
 
 
 def test_cells_of_peers_are_told_from_those_that_nobody_hosts(page: DigitsDemo, qtbot: QtBot, toy: ToyWorker) -> None:
-    cells = [CellStatus(0, True, 1, None, 0, 0), CellStatus(5, False, 1, None, 1, 0)]
+    cells = [CellStatus(0, True, 1, None, 0, 0), CellStatus(13, False, 1, None, 1, 0)]
     toy.answers["grid"] = lambda params: GridStatus(params["layer"], 2, (4, 4), True, cells)
+    page.experts.grids[0].set_hosted((4, 4), [])
     page._ask_hosts(0)
     grid = page.experts.grids[0]
-    qtbot.waitUntil(lambda: grid.text((1, 1)) == "Row 1, column 1: hosted by peers, not asked")
-    assert grid.text((1, 2)) == "Row 1, column 2: hosted by nobody"
+    qtbot.waitUntil(lambda: grid.text((3, 1)) == "Row 3, column 1: hosted by peers, not asked")
+    assert grid.text((3, 2)) == "Row 3, column 2: hosted by nobody"
     image = grid.grab().toImage()
 
     def colors(cell: tuple[int, int]) -> set[str]:
         rect = grid._rect(cell).toRect()
         return {image.pixelColor(x, rect.center().y()).name() for x in range(rect.left(), rect.right() + 1)}
 
-    assert theme().color("peer").name() in colors((1, 1)) - colors((1, 2))
+    assert theme().color("peer").name() in colors((3, 1)) - colors((3, 2))
 
 
 def test_times_have_few_figures() -> None:

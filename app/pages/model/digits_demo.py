@@ -95,11 +95,11 @@ class DigitsDemo(QWidget):
     def _ask_hosts(self, layer: int) -> None:
         """Ask who hosts what, a layer after the other; the next look asks again, so a failure is told by none."""
         if layer < len(self.experts.grids) and self._client.is_connected and self.isVisible():
-            self._client.grid(layer, self._show_hosts, lambda error: None)
+            self._client.grid(layer, lambda grid: self._show_hosts(layer, grid), lambda error: None)
 
-    def _show_hosts(self, grid: GridStatus) -> None:
+    def _show_hosts(self, asked: int, grid: GridStatus) -> None:
         self.experts.show_hosts(grid)
-        self._ask_hosts(grid.layer + 1)
+        self._ask_hosts(asked + 1)
 
     def _picture(self) -> PredictParams | None:
         return None if self.canvas.is_empty() else msgspec.structs.replace(self.canvas.picture(), run=self._run)
