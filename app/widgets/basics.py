@@ -145,7 +145,8 @@ class Pair(QWidget):
     def _place(self) -> None:
         least = self._least()
         spacing = self._spacing if min(least) else 0  # one that is empty needs no distance
-        self._row.setSpacing(spacing)
+        if spacing != self._row.spacing():  # which has the layout done anew, and so this called again, for ever
+            self._row.setSpacing(spacing)
         stacked = self._narrow or self.width() < sum(least) + spacing
         directions = QBoxLayout.Direction
         self._row.setDirection(directions.TopToBottom if stacked else directions.LeftToRight)

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QFontMetrics, QTextDocument
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QLabel, QMenu, QScrollArea, QWidget
@@ -93,6 +93,27 @@ def settle(qtbot: QtBot, window: MainWindow) -> None:
     """Until the plots are loaded and every layout has taken its place."""
     qtbot.waitUntil(lambda: all(plot.loaded for plot in window.findChildren(QWidget) if hasattr(plot, "loaded")))
     QApplication.processEvents()
+
+
+def test_a_window_at_rest_lays_nothing_out(qtbot: QtBot) -> None:
+    class Layouts(QObject):
+        asked = 0
+
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            self.asked += event.type() == QEvent.Type.LayoutRequest
+            return False
+
+    window, _ = make_window(qtbot)
+    settle(qtbot, window)
+    for _ in range(20):  # what the last change has left
+        QApplication.processEvents()
+    layouts, app = Layouts(), QApplication.instance()
+    assert app is not None
+    app.installEventFilter(layouts)
+    for _ in range(20):
+        QApplication.processEvents()
+    app.removeEventFilter(layouts)
+    assert layouts.asked == 0
 
 
 @pytest.mark.parametrize("size", SIZES)
