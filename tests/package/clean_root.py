@@ -73,33 +73,43 @@ def clean_root(folder: Path, display: str) -> Iterator[CleanRoot]:
         display: as of `CleanRoot`.
     """
     if not (BASE / "ready").exists():
-        shutil.rmtree(BASE, ignore_errors=True)
-        subprocess.run(["debootstrap", "--variant=minbase", SUITE, str(BASE)], stdout=subprocess.DEVNULL, check=True)
-        (BASE / "ready").touch()
+        _make_base()
     root, upper, work = (folder / name for name in ("root", "upper", "work"))
     for path in (root, upper, work):
         path.mkdir()
-    layers = f"lowerdir={BASE},upperdir={upper},workdir={work}"
     with contextlib.ExitStack() as stack:
-        _mount(stack, root, "-t", "overlay", "overlay", "-o", layers)
-        _mount(stack, root / "proc", "-t", "proc", "proc")
-        _mount(stack, root / "dev", "--rbind", "/dev")
-        _mount(stack, root / "sys", "--rbind", "/sys")
-        for name in OF_THE_NETWORK:
-            shutil.copy(Path("/etc", name), root / "etc" / name)
-        for name in ("apt.conf.d", "sources.list.d"):
-            shutil.copytree(Path("/etc/apt", name), root / "etc/apt" / name, dirs_exist_ok=True)
-        (root / "usr/sbin/policy-rc.d").write_text("#!/bin/sh\nexit 101\n")  # no services in here
-        (root / "usr/sbin/policy-rc.d").chmod(0o755)
-        made = CleanRoot(root, display)
-        made.run("useradd", "--create-home", "--uid", "1000", USER, user="root")
+        _mount(stack, root, "-t", "overlay", "overlay", "-o", f"lowerdir={BASE},upperdir={upper},workdir={work}")
+        _mount_system(stack, root)
         runtime = root / "run/user/1000"
         runtime.mkdir(parents=True)
         os.chown(runtime, 1000, 1000)
         runtime.chmod(0o700)
+        yield CleanRoot(root, display)
+
+
+def _make_base() -> None:
+    """A new Debian with what every desktop has, and its user."""
+    shutil.rmtree(BASE, ignore_errors=True)
+    subprocess.run(["debootstrap", "--variant=minbase", SUITE, str(BASE)], stdout=subprocess.DEVNULL, check=True)
+    for name in OF_THE_NETWORK:
+        shutil.copy(Path("/etc", name), BASE / "etc" / name)
+    for name in ("apt.conf.d", "sources.list.d"):
+        shutil.copytree(Path("/etc/apt", name), BASE / "etc/apt" / name, dirs_exist_ok=True)
+    (BASE / "usr/sbin/policy-rc.d").write_text("#!/bin/sh\nexit 101\n")  # no services in here
+    (BASE / "usr/sbin/policy-rc.d").chmod(0o755)
+    with contextlib.ExitStack() as stack:
+        _mount_system(stack, BASE)
+        made = CleanRoot(BASE, "")
+        made.run("useradd", "--create-home", "--uid", "1000", USER, user="root")
         made.run("apt-get", "update", user="root")
         made.run("apt-get", "install", "-y", *DESKTOP, user="root", DEBIAN_FRONTEND="noninteractive")
-        yield made
+    (BASE / "ready").touch()
+
+
+def _mount_system(stack: contextlib.ExitStack, root: Path) -> None:
+    _mount(stack, root / "proc", "-t", "proc", "proc")
+    _mount(stack, root / "dev", "--rbind", "/dev")
+    _mount(stack, root / "sys", "--rbind", "/sys")
 
 
 def _mount(stack: contextlib.ExitStack, at: Path, *words: str) -> None:
