@@ -447,7 +447,7 @@ def test_the_card_of_a_year_counts_that_year_by_months(
         for metric in year.FIGURES
     }
     card = year.shared(2026, series, now)
-    assert "2026" in card.headline and card.figures[0] == ("1.8 h", "of computing")
+    assert "2026" in card.headline and card.figures[0] == ("1 h 49 min", "of computing")
     assert len(card.bars.labels) == 12 and card.bars.sums() == [60.0] * 9 + [0.0, 6000.0, 0.0]
     assert {asked.start for asked in year.questions(2026, now).values()} == {datetime(2026, 1, 1).timestamp()}
     assert year.year_of(now) == 2026 and year.year_of(datetime(2027, 1, 5).timestamp()) == 2026
