@@ -3,7 +3,6 @@
 import math
 
 from PySide6.QtCore import QSize
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app import theme as look
@@ -12,7 +11,7 @@ from app.pages.model.answer_grid import CELL_MAXIMUM, PAD, AnswerGrid, AnswerLis
 from app.pages.model.answering_hosts import HERE, Hosts, absent, missing
 from app.theme import theme
 from app.widgets.basics import Card, Divider, Label, Notice, Pair
-from app.widgets.boxes import STRETCH, add, hbox, holding, vbox
+from app.widgets.boxes import STRETCH, add, grid_box, hbox, holding, vbox
 from core.contracts.control import Answer
 from core.contracts.status import GridStatus, Status
 
@@ -29,6 +28,7 @@ LEGEND = {
     ("late", "", ""): mark("No answer"),
 }
 """Kind, letter and tone of cells, and their meaning."""
+LEGEND_COLUMNS = 3
 
 
 class AnswersCard(Card):
@@ -44,8 +44,6 @@ class AnswersCard(Card):
     def __init__(self, title: str, before: str, hosts: Hosts | None = None, upright: bool = False) -> None:
         super().__init__(title)
         self._before, self._hosts, self._upright = before, hosts or Hosts(), upright
-        self._entries: list[QWidget] = []
-        """Of the legend."""
         if not upright:
             self._legend()
         self._note = Label("", "body", "text2", wrap=True)
@@ -116,19 +114,11 @@ class AnswersCard(Card):
         self._missing.set_text(" ".join(filter(None, sentences)))
 
     def _legend(self) -> None:
-        for cell, word in LEGEND.items():
-            self.head.addSpacing(look.XS)
-            for part in (Swatch(*cell), Label(tr(word), "cap", "text2")):
-                self.head.addWidget(part)
-                self._entries.append(part)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """The legend is left out where it does not fit; tips tell the same."""
-        super().resizeEvent(event)
-        needed = sum(entry.sizeHint().width() + look.S for entry in self._entries) + len(LEGEND) * look.XL
-        fits = needed <= self.width() - 2 * look.CARD_PADDING[0]
-        for entry in self._entries:
-            entry.setVisible(fits)
+        grid = grid_box(look.L, look.XS, stretch={LEGEND_COLUMNS: 1})
+        for place, (cell, word) in enumerate(LEGEND.items()):
+            entry = hbox(Swatch(*cell), (Label(tr(word), "cap", "text2"), 1), spacing=look.S)
+            grid.addLayout(entry, *divmod(place, LEGEND_COLUMNS))
+        self.body.addLayout(grid)
 
     def _add_layer(self) -> None:
         layer = len(self.grids)
@@ -148,11 +138,7 @@ class AnswersCard(Card):
             self.show_answers(self._answers)
 
     def minimumSizeHint(self) -> QSize:
-        hint = super().minimumSizeHint().expandedTo(QSize(0, theme().px(230)))
-        if self._entries:  # the legend asks for no room
-            least = max(self.title.minimumSizeHint().width(), self.body.minimumSize().width())
-            hint.setWidth(least + 2 * look.CARD_PADDING[0])
-        return hint
+        return super().minimumSizeHint().expandedTo(QSize(0, theme().px(230)))
 
 
 def _layer_of(uid: str) -> int | None:
