@@ -203,10 +203,10 @@ def test_a_huge_grid_shows_only_its_experts() -> None:
 
 
 def test_the_hosted_ones_are_listed_with_their_calls(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
     toy.answers["grid"] = lambda params: GridStatus(
         params["layer"], 1, (4, 4), True, [CellStatus(0, True, 900, 1.13, 0, 1204)]
     )
-    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
     page.grid.forget()  # as another run's
     page.update_status(make_status(experts=[ExpertStatus("digits.0.0.0", 900, 28_800, 1204)]))
 
