@@ -67,7 +67,7 @@ class HostedCard(Card):
         self.head.addWidget(self._count)
         self.model = TableModel[Hosted](COLUMNS, lambda expert: expert.uid)
         self.table = Table(self.model, tr("Experts hosted on this PC"))
-        self.table.setMinimumWidth(self.table.set_widths((56, 62, 68, 58, 72)))
+        self.table.setMinimumWidth(self.table.set_widths((64, 66, 72, 60, 76)))
         self.table.setMinimumHeight(theme().px(170))
         self.empty = Label(tr("Appears as soon as the worker answers."), "body", "text2", wrap=True)
         add(self.body, self.empty, (self.table, 1))
