@@ -400,7 +400,8 @@ def test_the_longest_link_has_room_in_a_code(qtbot: QtBot) -> None:
 
 def test_a_run_without_a_link_says_why(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
     toy.answers["run_link"] = lambda params: wire.ErrorInfo("run", notice("run.link_unsigned", run=OTHER.id))
-    desktop.runs_page.cards[OTHER.id].invite.click()
+    toy.answers["run_details"] = lambda params: msgspec.structs.replace(SIGNED, id="ours-0123abcd")
+    desktop.invite_sheet.open_for("ours-0123abcd")
     qtbot.waitUntil(lambda: "Nobody has signed the run" in desktop.invite_sheet.notice.accessibleName())
     assert not desktop.invite_sheet.shown.isVisible()
 

@@ -251,5 +251,5 @@ def test_a_run_has_a_picture_and_dates_within_which_it_is_trained(tmp_path: Path
     )
     told = [closed(run.schedule, moment) for moment in (start - 1, start, end - 1, end)]
     assert [one and one.code for one in told] == ["run.not_yet", None, None, "run.over"]
-    assert str(told[0]) == "The run begins on 2030-01-31 18:00 (UTC), as its organiser has planned it."
+    assert str(told[0]) == "The run begins on 2030-01-31 18:00 (UTC), as its organiser has planned."
     assert closed(manifest.load("digits").schedule, 0.0) is None
