@@ -134,7 +134,9 @@ def test_where_no_folder_can_be_opened_its_path_is_told(page: LogPage, monkeypat
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: asked.append(url))
     next(button for button in page.findChildren(Button) if button.text() == "Open folder").click()
     assert asked == [QUrl.fromLocalFile(str(page.folder))]
-    assert page._told.text().replace(BREAK, "") == f"This desktop cannot open folders. The log files are in {page.folder}"
+    assert (
+        page._told.text().replace(BREAK, "") == f"This desktop cannot open folders. The log files are in {page.folder}"
+    )
 
 
 def test_a_report_is_saved_for_those_who_can_help(qtbot: QtBot, page: LogPage, tmp_path: Path) -> None:
