@@ -171,7 +171,7 @@ def test_two_processors_thermal_zones_and_broken_sensors(tmp_path: Path) -> None
     source = hardware.Temperature(tmp_path)
     assert source.read() == 77.0
     (tmp_path / "hwmon" / "hwmon1" / "temp1_input").write_text("-273000")
-    with pytest.raises(SourceError, match="coretemp tells no temperature"):
+    with pytest.raises(SourceError, match="coretemp reports no temperature"):
         source.read()
 
 
