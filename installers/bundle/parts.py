@@ -19,8 +19,9 @@ from app.program_files import licence_of
 LICENCE_FILE = re.compile(r"licen[cs]e|copying|copyright|notice|authors", re.IGNORECASE)
 COMMON = Path("/usr/share/common-licenses")
 """Where Debian keeps the texts that many share."""
-LGPL = {"pyside6_essentials", "shiboken6"}
-"""Qt for Python: its wheels have no licence's text."""
+QTS = ("LGPL-3", "GPL-3")
+SHARED = {"pyside6_essentials": QTS, "shiboken6": QTS, "tokenizers": ("Apache-2.0",)}
+"""Wheels without a licence's text, and which of the common texts are theirs."""
 IN_THE_SOURCE = {"nvidia-ml-py": "pynvml"}
 """Has its licence at the beginning of a module only."""
 
@@ -94,8 +95,8 @@ def _of_pypi(internal: Path) -> list[Part]:
         name = one.name.lower()
         files = sorted(path for path in folder.rglob("*") if LICENCE_FILE.search(path.name) and path.is_file())
         texts = tuple(_text(path) for path in files)
-        if not texts and name in LGPL and COMMON.is_dir():
-            texts = tuple(_text(COMMON / which) for which in ("LGPL-3", "GPL-3"))
+        if not texts and name in SHARED and COMMON.is_dir():
+            texts = tuple(_text(COMMON / which) for which in SHARED[name])
         elif not texts and name in IN_THE_SOURCE:
             texts = (_comment(IN_THE_SOURCE[name]),)
         if name != "hearth":
