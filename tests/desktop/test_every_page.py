@@ -43,11 +43,11 @@ from app.window.sheet import Sheet
 from app.window.sidebar import PageButton
 from app.worker.supervisor import supervise
 from core.community.reading import read_only
-from core.contracts.control import RunLinked
+from core.contracts.control import RunLinked, Snapshot
 from core.contracts.network_status import Finding, FoundRun
 from core.contracts.notices import PLACE, notice, plain
 from core.contracts.settings import Settings
-from core.contracts.status import DeviceStatus, EnergyStatus, EnergyUse, RuleStatus, Status, YieldStatus
+from core.contracts.status import CurvePoint, DeviceStatus, EnergyStatus, EnergyUse, RuleStatus, Status, YieldStatus
 from core.policy.decide import decide
 from core.policy.hysteresis import Held
 from core.policy.inputs import Compute, Usage, Wishes
@@ -180,6 +180,8 @@ class Screen:
         """Let the worker tell a status, and wait until the window shows it."""
         status = msgspec.structs.replace(status, time=time.time())
         self.toy.answers["status"] = lambda params: status  # a slow window asks again
+        seen = Snapshot(status, self.toy.settings, [CurvePoint(64, 2048, 1, 0.5)])
+        self.toy.answers["subscribe"] = lambda params: seen  # as it does when another run is told of
         self.toy.tell("status", status)
         until(lambda: self.desktop._last is not None and self.desktop._last.time == status.time, "the status")
 
