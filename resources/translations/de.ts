@@ -746,7 +746,7 @@
     </message>
     <message>
       <source>Calls to experts here</source>
-      <translation>Aufrufe von Experten hier</translation>
+      <translation>Expertenaufrufe hier</translation>
     </message>
     <message>
       <source>Samples in the common trunk</source>
@@ -762,7 +762,7 @@
     </message>
     <message>
       <source>Times your PC was given back</source>
-      <translation>Wie oft der PC dir zurückgegeben wurde</translation>
+      <translation>Rückgaben deines PCs</translation>
     </message>
     <message>
       <source>d MMMM yyyy</source>
@@ -3478,11 +3478,11 @@
     </message>
     <message>
       <source>Sent in total</source>
-      <translation>Insgesamt gesendet</translation>
+      <translation>Gesamt gesendet</translation>
     </message>
     <message>
       <source>Received in total</source>
-      <translation>Insgesamt empfangen</translation>
+      <translation>Gesamt empfangen</translation>
     </message>
     <message>
       <source>This program</source>

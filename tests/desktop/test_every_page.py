@@ -218,6 +218,8 @@ class Screen:
                 until(lambda: window.current_page().digits.result.digit.text(), "the answer")  # type: ignore[attr-defined]
         if place == "home":
             until(lambda: not page._waiting, "the newest figures")  # type: ignore[attr-defined]
+        if place == "trust":
+            until(page.licences.table.isVisible, "the libraries")  # type: ignore[attr-defined]
         until(lambda: not self.desktop.client.is_busy, "the worker's answers")
         self.settle()
         return page

@@ -112,6 +112,7 @@ class JoinSheet(Sheet):
         self._status: Status | None = None
         self.setAccessibleName(tr("Add a run"))
         self.heading = Label(tr("Add a run"), "title", wrap=True)
+        self.heading.setAccessibleName(tr("Add a run"))
         self.heading.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.close_button = Button(tr("Close"), clicked=self.close_sheet)
         self.notice = Notice()
@@ -201,6 +202,7 @@ class JoinSheet(Sheet):
         """Let the user choose; `words` say what was wrong with the last choice."""
         self._source, self._number = "", None
         self.heading.setText(tr("Add a run"))
+        self.heading.setAccessibleName(tr("Add a run"))
         self.notice.set_text(words)
         self._show_offers()
         self._show_part(self.which)
@@ -251,6 +253,7 @@ class JoinSheet(Sheet):
         self._source, self._since = source, time.monotonic()
         self.notice.set_text("")
         self.heading.setText(tr("Add a run"))
+        self.heading.setAccessibleName(tr("Add a run"))
         self._show_part(self.waiting)
         self.cancel.show()
         self.cancel.setFocus(Qt.FocusReason.OtherFocusReason)
