@@ -208,7 +208,7 @@ def test_a_peer_is_added_while_the_worker_runs_and_known_at_the_next_start(
 
 def test_the_doctor_names_what_is_missing(tmp_path: Path, backbone: RunningWorker) -> None:
     lonely = hearth(backbone.folder, "doctor")
-    assert lonely.returncode == 1 and "--bootstrap" in lonely.stdout
+    assert lonely.returncode == 1 and "hearth peers --add" in lonely.stdout
     start_paused(tmp_path / "a")
     with worker(tmp_path / "a", "--listen", HERE, "--bootstrap", address(backbone)) as a:
         wait_until(lambda: hearth(a.folder, "doctor").returncode == 0, "a healthy peer")
