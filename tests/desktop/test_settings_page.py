@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
 from app.formats import duration, seconds_of
-from app.language import BRITISH, Catalogue, use
+from app.language import BRITISH, Catalogue, speak, use
 from app.pages.settings.setting_controls import (
     ChoiceControl,
     NumberControl,
@@ -454,6 +454,14 @@ def test_a_manifests_file_is_chosen_in_a_dialog(qtbot: QtBot, page: SettingsPage
     assert [choice.itemText(at) for at in range(choice.count())].count("Tiny digits") == 0, "one file at most is listed"
 
 
+@pytest.fixture
+def spoken() -> Iterator[None]:
+    """Leaves the language as it is usual."""
+    yield
+    speak("system")
+
+
+@pytest.mark.usefixtures("spoken")
 def test_temperatures_are_chosen_as_the_locale_has_them(qtbot: QtBot) -> None:
     field = next(field for field in dataclasses.fields(Settings) if field.name == "cpu_celsius")
     kind = typing.get_type_hints(Settings, include_extras=True)["cpu_celsius"]
@@ -470,7 +478,6 @@ def test_temperatures_are_chosen_as_the_locale_has_them(qtbot: QtBot) -> None:
         qtbot.waitUntil(lambda: chosen == [80])  # noqa: B023 - done before the next one
         control.show_value(0)
         assert control.spin.text() == "No target"
-    use(Catalogue({}), BRITISH)
 
 
 def test_the_page_tells_what_is_in_force(qtbot: QtBot, page: SettingsPage) -> None:
