@@ -222,6 +222,15 @@ def agreed(folder: Path) -> None:
     never_busy(folder)
 
 
+def answers(folder: Path) -> bool:
+    """Whether a worker serves this folder."""
+    try:
+        with ControlClient(folder):
+            return True
+    except NotRunning:
+        return False
+
+
 def start_paused(folder: Path) -> None:
     """Let the next worker in this folder begin paused, so that it starts no compute."""
     folder.mkdir(exist_ok=True)

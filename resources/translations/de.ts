@@ -1443,6 +1443,10 @@
       <translation>{uid}: hier beherbergt, nicht gefragt</translation>
     </message>
     <message>
+      <source>Row {row}, column {column}: not hosted here</source>
+      <translation>Zeile {row}, Spalte {column}: nicht hier beherbergt</translation>
+    </message>
+    <message>
       <source>Row {row}, column {column}: hosted by peers, not asked</source>
       <translation>Zeile {row}, Spalte {column}: von Peers beherbergt, nicht gefragt</translation>
     </message>

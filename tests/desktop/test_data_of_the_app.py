@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 
 from core.commands.standstill import _is_held
-from core.contracts.errors import NotRunning
-from core.control.client import ControlClient
 from core.store import moved
 from tests.release_feed import release_feed, start
 from tests.swarm.test_updates import version_of
-from tests.workers import PATIENCE_S, ROOT, agreed, start_paused, wait_until
+from tests.workers import PATIENCE_S, ROOT, agreed, answers, start_paused, wait_until
 
 
 @pytest.fixture
@@ -33,14 +31,6 @@ def run(what: str, folder: Path) -> int:
     """The app until it ends, in the usual data folder."""
     command = [sys.executable, "-m", "tests.desktop.app_with_data", what, str(folder), "--", "--in-tray"]
     return subprocess.run(command, cwd=ROOT, timeout=PATIENCE_S, check=False).returncode
-
-
-def answers(folder: Path) -> bool:
-    try:
-        with ControlClient(folder):
-            return True
-    except NotRunning:
-        return False
 
 
 def test_moved_from_the_window_app_and_worker_run_in_the_new_place(home: Path, tmp_path: Path) -> None:

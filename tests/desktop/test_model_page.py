@@ -13,7 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from app.formats import milliseconds
 from app.pages.model import digit_question
-from app.pages.model.answer_grid import cell_kind, cell_of, fold
+from app.pages.model.answer_grid import AnswerGrid, cell_kind, cell_of, fold
+from app.pages.model.answering_hosts import Hosts
 from app.pages.model.digit_canvas import PICTURE_SIDE, POINTS, Canvas
 from app.pages.model.digit_question import Wait
 from app.pages.model.digits_demo import DigitsDemo
@@ -331,6 +332,9 @@ def test_cells_of_peers_are_told_from_those_that_nobody_hosts(page: DigitsDemo, 
     grid = page.experts.grids[0]
     qtbot.waitUntil(lambda: grid.text((3, 1)) == "Row 3, column 1: hosted by peers, not asked")
     assert grid.text((3, 2)) == "Row 3, column 2: hosted by nobody"
+    untold = AnswerGrid(0, Hosts())
+    qtbot.addWidget(untold)
+    assert untold.text((3, 2)) == "Row 3, column 2: not hosted here", "nobody has told who hosts what"
     image = grid.grab().toImage()
 
     def colors(cell: tuple[int, int]) -> set[str]:

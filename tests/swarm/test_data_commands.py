@@ -15,7 +15,7 @@ from core.contracts.errors import NotRunning
 from core.control.client import ControlClient
 from core.store.backup import MANIFEST
 from core.store.data_folder import data_path
-from tests.workers import ROOT, RunningWorker, give_key, never_busy, start_paused, wait_until, worker
+from tests.workers import ROOT, RunningWorker, answers, give_key, never_busy, start_paused, wait_until, worker
 
 Hearth = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -58,14 +58,6 @@ def quit_all(*folders: Path) -> None:
             pid.wait(60)
         except (NotRunning, psutil.NoSuchProcess):
             continue
-
-
-def answers(folder: Path) -> bool:
-    try:
-        with ControlClient(folder):
-            return True
-    except NotRunning:
-        return False
 
 
 def test_a_worker_that_runs_goes_on_in_the_new_place(running: RunningWorker, tmp_path: Path) -> None:

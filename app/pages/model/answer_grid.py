@@ -59,8 +59,8 @@ class AnswerGrid(QWidget):
         self.layer, self._hosts, self._largest = layer, hosts, theme().px(largest)
         self._shape: tuple[int, ...] = (4, 4)
         self._hosted: dict[tuple[int, int], str] = {}
-        self._peers: frozenset[tuple[int, int]] = frozenset()
-        """Cells that only other peers host."""
+        self._peers: frozenset[tuple[int, int]] | None = None
+        """Cells that only other peers host; None: nobody has told."""
         self._answers: dict[tuple[int, int], Answer] = {}
         self._chosen = (0, 0)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -99,6 +99,8 @@ class AnswerGrid(QWidget):
             uid = self._hosted.get(cell)
             if uid:
                 return tr("{uid}: hosted here, not asked", uid=uid)
+            if self._peers is None:
+                return tr("Row {row}, column {column}: not hosted here", row=cell[0], column=cell[1])
             if cell in self._peers:
                 return tr("Row {row}, column {column}: hosted by peers, not asked", row=cell[0], column=cell[1])
             return tr("Row {row}, column {column}: hosted by nobody", row=cell[0], column=cell[1])
@@ -190,7 +192,7 @@ class AnswerGrid(QWidget):
     def _paint_cell(self, painter: QPainter, cell: tuple[int, int]) -> None:
         answer = self._answers.get(cell)
         host = answer.host if answer is not None and answer.answered else LOCAL
-        kind = cell_kind(answer, cell in self._hosted, cell in self._peers)
+        kind = cell_kind(answer, cell in self._hosted, cell in (self._peers or ()))
         paint_cell(painter, self._rect(cell), kind, self._hosts.letter(host), self._hosts.tone(host))
 
     def _describe(self) -> None:
