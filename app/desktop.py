@@ -1,5 +1,6 @@
 """The app's composition root: worker, window, tray and what happens between them."""
 
+import functools
 import logging
 import logging.handlers
 import time
@@ -153,11 +154,22 @@ class Desktop(QObject):
             TrustPage(self.client),
         ]
         self.window = MainWindow(pages, self.actions)
-        self.join_sheet = JoinSheet(self.window, self.window.ring, self.client)
-        self.invite_sheet = InviteSheet(self.window, self.window.ring, self.client)
         geometry = self.view.value("geometry")
         if isinstance(geometry, QByteArray):  # a spoilt file may hold anything
             self.window.restoreGeometry(geometry)
+
+    @functools.cached_property
+    def join_sheet(self) -> JoinSheet:
+        """Made when somebody joins a run, as is the next one: most days nobody does."""
+        sheet = JoinSheet(self.window, self.window.ring, self.client)
+        sheet.said.connect(lambda words: self.window.tell(words))
+        if self._last is not None:
+            sheet.update_status(self._last)
+        return sheet
+
+    @functools.cached_property
+    def invite_sheet(self) -> InviteSheet:
+        return InviteSheet(self.window, self.window.ring, self.client)
 
     def _begin_first_run(self) -> None:
         """Until the user has agreed, no worker is looked for or started."""
@@ -202,9 +214,8 @@ class Desktop(QObject):
         self.window.close_requested.connect(self._close_window)
         QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
         actions.add_run.connect(self.add_run)
-        actions.invite.connect(self.invite_sheet.open_for)
-        for said in (self.runs_page.done, self.join_sheet.said):
-            said.connect(lambda words: self.window.tell(words))
+        actions.invite.connect(lambda run: self.invite_sheet.open_for(run))
+        self.runs_page.done.connect(lambda words: self.window.tell(words))
         client.connected.connect(self._connected)
         client.shown.connect(self._shown)
         client.status.connect(self._status)

@@ -6,7 +6,6 @@ The decisions are plain classes with the time as an argument; `Notifier` feeds t
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
 from typing import Any
 
 from PySide6.QtCore import QObject, QSettings, QTimer, Signal
@@ -15,6 +14,7 @@ from app.formats import data_size, number
 from app.language import tr
 from app.pages.contribution.history import KINDS, for_others
 from app.worker.client import WorkerClient
+from core.contracts.build import installed_version
 from core.contracts.ledger import Amounts, Totals
 
 logger = logging.getLogger(__name__)
@@ -148,11 +148,8 @@ class Notifier(QObject):
             self._client.totals(self._take, lambda error: logger.info("no milestones: %s", error))
         else:
             self.lent.emit("")
-        try:
-            installed = metadata.version("hearth")
-        except metadata.PackageNotFoundError:  # in the middle of an installation
-            return
-        if installed != self._version:
+        installed = installed_version()
+        if installed and installed != self._version:
             self._version = installed
             if self._may("update"):
                 again = tr("Quit Hearth and start it again to use it.")

@@ -6,12 +6,12 @@ import json
 import platform
 import re
 import zipfile
-from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
 
 from app import program_files
+from core import __version__
 from core.contracts.status import Status
 from core.logs import FILE as LOG_FILE
 from core.regular_files import open_regular
@@ -73,7 +73,7 @@ def bundle(folder: Path, status: Status | None) -> bytes:
 def _program() -> str:
     program = program_files.read()
     lines = [
-        f"Hearth {version('hearth')}, build {program.digest}",
+        f"Hearth {__version__}, build {program.digest}",
         platform.platform(),
         f"Python {platform.python_version()}",
         "",

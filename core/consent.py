@@ -1,12 +1,12 @@
 """What the user agreed to, and when. Without it the app starts no worker: nothing computes and nothing is sent."""
 
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
+from core import __version__
 from core.contracts.errors import DataFolderError
 from core.contracts.notices import notice
 from core.contracts.settings import Settings
@@ -46,7 +46,7 @@ def give(folder: Path, where: Literal["app", "command line"]) -> Consent:
     Raises:
         DataFolderError: it cannot be written.
     """
-    consent = Consent(1, TERMS, datetime.now(UTC).replace(microsecond=0), where, version("hearth"))
+    consent = Consent(1, TERMS, datetime.now(UTC).replace(microsecond=0), where, __version__)
     write_atomically(folder / FILE, msgspec.json.format(msgspec.json.encode(consent)))
     return consent
 

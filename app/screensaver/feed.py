@@ -1,6 +1,5 @@
 """What there is to see, from the worker: its status, the grid of the run, and where something happened in it."""
 
-from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,7 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.language import mark, told, tr
 from app.pages.experts.grid_layer import EVERY_MS, Layer
 from app.worker.client import WorkerClient
-from core import consent
+from core import __version__, consent
 from core.contracts.control import Snapshot
 from core.contracts.network_status import NetworkParams, NetworkStatus
 from core.contracts.notices import Notice
@@ -47,7 +46,7 @@ class Feed(QObject):
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folder = folder
-        self.client = WorkerClient(folder, version("hearth"), self, "screensaver")
+        self.client = WorkerClient(folder, __version__, self, "screensaver")
         self.status: Status | None = None
         """None: no worker answers."""
         self.sentence = ""

@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
@@ -19,7 +18,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.worker.client import WorkerClient
 from app.worker.supervision import Do, Phase, Report, Supervision, exit_reason
-from core import consent
+from core import __version__, consent
 from core.contracts import errors
 from core.contracts.build import hearth_command
 from core.contracts.control import ADDRESS_FILE, Address
@@ -58,7 +57,7 @@ def is_elsewhere(folder: Path) -> bool:
 
 def supervise(folder: Path) -> "Supervisor":
     """The supervisor of a data folder's worker: it looks for one, or starts one, if the user has agreed."""
-    supervisor = Supervisor(folder, WorkerClient(folder, version("hearth")))
+    supervisor = Supervisor(folder, WorkerClient(folder, __version__))
     if supervisor.elsewhere or consent.read(folder) is not None:
         supervisor.start()
     return supervisor

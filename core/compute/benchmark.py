@@ -11,7 +11,6 @@ import itertools
 import logging
 import time
 from collections.abc import Callable, Iterable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +19,7 @@ import psutil
 import torch
 from torch import Tensor
 
+from core import __version__
 from core.contracts.errors import DataFolderError
 from core.contracts.manifest import Manifest
 from core.contracts.model import Model
@@ -218,7 +218,7 @@ def _undisturbed(seconds: Iterable[float]) -> float:
 def _subject(model: Model, products: str) -> Subject:
     assert model.expert
     memory_gb = round(psutil.virtual_memory().total / 2**30)
-    versions = version("hearth"), str(torch.__version__)
+    versions = __version__, str(torch.__version__)
     return Subject(processor(), cores(), memory_gb, *versions, model.expert, model.width, model.hidden, products)
 
 

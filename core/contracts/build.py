@@ -1,11 +1,13 @@
 """Which Hearth this is: its version, and what its packages say of their build. The one way to start it again, too."""
 
+import ast
 import functools
 import sys
-from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
+
+import core
 
 FOLDER = Path(sys.executable).parent
 """Of a packaged Hearth: its executable lies there, with the two files below beside it."""
@@ -18,6 +20,7 @@ MANAGED_FILE = "managed-by-distribution"
 class Origin(msgspec.Struct, frozen=True):
     """What a package was made of."""
 
+    version: str = ""
     commit: str = ""
     """Of the sources; with "+" at its end if they had been changed since."""
     hash: str = ""
@@ -45,10 +48,27 @@ def this_build() -> Build:
         OSError: a package without its file.
         msgspec.MsgspecError: that file is damaged.
     """
-    frozen = bool(getattr(sys, "frozen", False))
-    origin = msgspec.json.decode((FOLDER / BUILD_FILE).read_bytes(), type=Origin) if frozen else Origin()
+    frozen, origin = _is_frozen(), _origin() if _is_frozen() else Origin()
     managed = frozen and (FOLDER / MANAGED_FILE).exists()
-    return Build(version("hearth"), origin.commit, origin.hash, frozen, managed)
+    return Build(core.__version__, origin.commit, origin.hash, frozen, managed)
+
+
+def installed_version() -> str:
+    """Of the program on the disk; it may be newer than the one that runs. "" while it is being installed."""
+    try:
+        if _is_frozen():
+            return _origin().version
+        return str(ast.literal_eval(Path(core.__file__).read_text().splitlines()[0].partition(" = ")[2]))
+    except (OSError, ValueError, SyntaxError, IndexError, msgspec.MsgspecError):
+        return ""
+
+
+def _is_frozen() -> bool:
+    return bool(getattr(sys, "frozen", False))
+
+
+def _origin() -> Origin:
+    return msgspec.json.decode((FOLDER / BUILD_FILE).read_bytes(), type=Origin)
 
 
 def hearth_command(*words: str) -> list[str]:
@@ -57,4 +77,4 @@ def hearth_command(*words: str) -> list[str]:
     Args:
         words: the command and its arguments.
     """
-    return [sys.executable, *([] if getattr(sys, "frozen", False) else ["-m", "core"]), *words]
+    return [sys.executable, *([] if _is_frozen() else ["-m", "core"]), *words]

@@ -15,7 +15,6 @@ import msgspec
 from core.contracts.control import LOCK_FILE
 from core.contracts.errors import UNREADABLE, HearthError
 from core.regular_files import read_regular
-from core.store.backup import restore
 from core.store.writing import write_whole
 from core.update.installation import Installation, this_installation
 
@@ -91,6 +90,8 @@ def take_back(installation: Installation, trial: Trial) -> None:
         HearthError: the data cannot be brought back; the former version is started all the same.
         OSError: the folder cannot be written.
     """
+    from core.store.backup import restore  # brings SQLite: the app begins with this module
+
     write_whole(installation.root / FAILED, [trial.id.encode()])
     try:
         if trial.backup and Path(trial.backup).exists():

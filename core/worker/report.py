@@ -3,11 +3,11 @@
 import os
 import time
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 
 from msgspec.structs import replace
 
+from core import __version__
 from core.contracts.control import PROTOCOL
 from core.contracts.line import LineStatus
 from core.contracts.notices import Notice, notice
@@ -21,7 +21,7 @@ from core.worker.run import Run
 from core.worker.runs import Runs
 from core.worker.windows import Windows
 
-VERSION = version("hearth")
+VERSION = __version__
 
 
 class Report:

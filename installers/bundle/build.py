@@ -9,6 +9,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
+from core import __version__
 from core.contracts.build import BUILD_FILE
 from installers.bundle.parts import bill, licences, parts_of
 
@@ -45,12 +46,12 @@ def finish(out: Path) -> None:
         out: the bundle's folder.
     """
     parts = parts_of(out / "_internal")
-    (out / "sbom.cdx.json").write_text(bill(parts, version("hearth"), made_at()))
+    (out / "sbom.cdx.json").write_text(bill(parts, __version__, made_at()))
     (out / "LICENCES.txt").write_text(licences(parts, (ROOT / "LICENSE").read_text()))
     for path in out.rglob("*"):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
-    (out / BUILD_FILE).write_text(json.dumps({"commit": commit(), "hash": digest(out)}) + "\n")
+    (out / BUILD_FILE).write_text(json.dumps({"version": __version__, "commit": commit(), "hash": digest(out)}) + "\n")
 
 
 def digest(folder: Path) -> str:

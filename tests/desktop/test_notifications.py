@@ -4,7 +4,6 @@ import dataclasses
 import os
 import time
 from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from app import notifications
 from app.notifications import ATTENTION_S, Attention, Milestones, Notifier, milestone
 from app.worker.client import WorkerClient
+from core import __version__
 from core.community.ledger import Ledger
 from core.community.reading import read_only
 from core.contracts.ledger import Amounts
@@ -55,7 +55,7 @@ class Heard:
     """A notifier with what it told."""
 
     def __init__(self, folder: Path) -> None:
-        self.client = WorkerClient(folder, metadata.version("hearth"))
+        self.client = WorkerClient(folder, __version__)
         self.told: list[str] = []
         self.seen = False
         view = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
@@ -100,7 +100,7 @@ def test_each_kind_can_be_turned_off(
 
     def happen() -> None:
         heard.notifier.trouble([f"Trouble at {time.monotonic()}."])
-        monkeypatch.setattr(metadata, "version", lambda name: f"9.{time.monotonic()}")
+        monkeypatch.setattr(notifications, "installed_version", lambda: f"9.{time.monotonic()}")
         heard.notifier.look()
 
     lent(folder, 0.1)

@@ -131,9 +131,9 @@ class JoinSheet(Sheet):
         self._clock = QTimer(self, interval=CLOCK_MS)
         self._clock.timeout.connect(self._tick)
         client.connected.connect(lambda _: self._go_on())
-        client.status.connect(self._take_status)
-        client.shown.connect(lambda snapshot: self._take_status(snapshot.status))
-        client.connected.connect(lambda snapshot: self._take_status(snapshot.status))
+        client.status.connect(self.update_status)
+        client.shown.connect(lambda snapshot: self.update_status(snapshot.status))
+        client.connected.connect(lambda snapshot: self.update_status(snapshot.status))
 
     # building
 
@@ -363,7 +363,7 @@ class JoinSheet(Sheet):
             self.line.clear()
             self.close_sheet()
 
-    def _take_status(self, status: Status) -> None:
+    def update_status(self, status: Status) -> None:
         self._status = status
 
     def _say_share(self) -> None:
