@@ -105,8 +105,7 @@ class Desktop(QObject):
         self.first_run: FirstRun | None = None
         self._asked_run = ""
         """That was asked for during the first run."""
-        with theme().styled_together():
-            self._build_window()
+        self._build_window()
         self.tray = Tray(self.actions, self)
         self.notifier = Notifier(self.client, self.view, self.tray.tell, self._is_seen)
         self._wire(instance)

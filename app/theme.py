@@ -4,18 +4,18 @@ Widgets ask `theme()` for them when they paint, or carry a `tone` property, by w
 the desktop's light or dark setting needs no work of theirs.
 """
 
-import contextlib
 import sys
-from collections.abc import Iterator
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from app.colors import DARK, LIGHT, Colors, mix
 
 Mode = Literal["system", "light", "dark"]
+Sheet = Literal["field", "choice", "low_choice", "text", "help", "table", "week", "menu", "scroll_bar"]
+"""Kind of control that has a style sheet."""
 
 
 # Spacing (grid of 4), pixels.
@@ -81,7 +81,7 @@ class Theme(QObject):
     """The look in use; one for each process, see `theme`."""
 
     changed = Signal()
-    """The colours are other ones now; style sheet and palette are already set."""
+    """The colours are other ones now; style sheets and palette are already set."""
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
@@ -109,14 +109,6 @@ class Theme(QObject):
         self.scale = scale
         self._refresh()
 
-    @contextlib.contextmanager
-    def styled_together(self) -> Iterator[None]:
-        """Widgets made in here are styled at its end: to style each one whenever it is put into another takes thrice as
-        long."""
-        self._app.setStyleSheet("")
-        yield
-        self._app.setStyleSheet(style_sheet(self))
-
     def color(self, role: str) -> QColor:
         """The colour of a role of `app.colors.ROLES`."""
         return QColor(self.colors.of[role])
@@ -124,11 +116,16 @@ class Theme(QObject):
     def set_tone(self, widget: QWidget, tone: str) -> None:
         """Give a widget's text the colour of a role (one of `TONES`), also after a change of the theme.
 
-        Not by the style sheet: that takes 9 KB and much time for each label.
+        Not by a style sheet: that takes 9 KB and much time for each label.
         """
         if widget.property("tone") != tone:
             widget.setProperty("tone", tone)
             widget.setPalette(self._tones[tone])
+
+    def set_sheet(self, widget: QWidget, kind: Sheet) -> None:
+        """Give one of Qt's own controls its style sheet, also after a change of the theme; all in it get it, too."""
+        widget.setProperty("sheet", kind)
+        widget.setStyleSheet(self._sheets[kind])
 
     def heat(self, value: float, whole: bool = False) -> QColor:
         """The heat ramp at `value`, 0 to 1; `whole`: to its white end, which the window does not use."""
@@ -182,10 +179,13 @@ class Theme(QObject):
         self._tones = {tone: _of_tone(colors.of[tone]) for tone in TONES}
         self._app.setFont(self.font("body"))
         self._app.setPalette(palette(colors))
-        self._app.setStyleSheet(style_sheet(self))
+        QToolTip.setPalette(self._app.palette())
+        self._sheets = style_sheets(self)
         for widget in self._app.allWidgets():
             if tone := widget.property("tone"):
                 widget.setPalette(self._tones[tone])
+            if kind := widget.property("sheet"):
+                widget.setStyleSheet(self._sheets[kind])
         self.changed.emit()
 
 
@@ -239,20 +239,19 @@ def _of_tone(color: str) -> QPalette:
 TONES = ("text", "text2", "text3", "ember", "peer", "ok", "warn", "bad", "pause")
 
 
-def style_sheet(look: Theme) -> str:
-    """The application's style sheet, for Qt's own controls."""
+def style_sheets(look: Theme) -> dict[Sheet, str]:
+    """A sheet for each kind of Qt's own controls.
+
+    Not one for the whole application: that takes 9 KB of memory, and much time, for every label.
+    """
     c = look.colors.of
     frame = f"border: 1px solid {c['line']}; border-radius: {RADIUS_CONTROL}px;"
-    control = f"{frame} background: {c['sunken']}; color: {c['text']};"
-    return f"""
-QBalloonTip QLabel {{ color: black; }}
-QToolTip {{ background: {c["raised"]}; color: {c["text"]}; border: 1px solid {c["border"]}; padding: 4px 6px; }}
-QScrollArea, QScrollArea > QWidget > QWidget[canvas="true"] {{ background: transparent; border: none; }}
-QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox {{
-    {control} min-height: {look.px(BUTTON_HEIGHT - 4)}px; padding: 0 8px;
-    selection-background-color: {c["ember_fill"]}; selection-color: {c["on_fill"]};
+    chosen = f"selection-background-color: {c['ember_fill']}; selection-color: {c['on_fill']};"
+    field = f"""
+QLineEdit, QSpinBox, QComboBox {{
+    {frame} background: {c["sunken"]}; color: {c["text"]};
+    min-height: {look.px(BUTTON_HEIGHT - 4)}px; padding: 0 8px; {chosen}
 }}
-QComboBox[low="true"] {{ min-height: 22px; }}
 QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled {{ color: {c["text3"]}; border-color: {c["border"]}; }}
 QSpinBox::up-button, QSpinBox::down-button, QComboBox::drop-down {{
     background: transparent; border: none; width: {ARROWS_WIDTH}px;
@@ -262,30 +261,8 @@ QComboBox QAbstractItemView {{
     background: {c["raised"]}; color: {c["text"]}; border: 1px solid {c["border"]};
     selection-background-color: {c["ember_soft"]}; selection-color: {c["text"]};
 }}
-QPlainTextEdit, QTextEdit {{
-    background: {c["sunken"]}; color: {c["text"]}; border: 1px solid {c["border"]}; border-radius: {RADIUS_CONTROL}px;
-    selection-background-color: {c["ember_fill"]}; selection-color: {c["on_fill"]};
-}}
-QTextBrowser[page="true"] {{
-    background: {c["surface"]}; border-color: {c["border"]}; border-radius: {RADIUS_CARD}px;
-}}
-QPlainTextEdit[readOnly="false"] {{ border-color: {c["line"]}; }}
-QTreeView[table="true"] {{ background: transparent; border: none; color: {c["text"]}; outline: none; }}
-QTreeView[table="true"]::item {{ padding: 5px 6px; border-bottom: 1px solid {c["border"]}; }}
-QTreeView[table="true"]::item:selected {{ background: {c["ember_soft"]}; color: {c["text"]}; }}
-QHeaderView {{ background: transparent; border: none; }}
-QHeaderView::section {{
-    background: transparent; color: {c["text2"]}; border: none; border-bottom: 1px solid {c["line"]}; padding: 4px 9px;
-}}
-QTableView[week="true"] {{ background: transparent; border: none; outline: none; }}
-QTableView[week="true"] QTableCornerButton::section {{ background: transparent; border: none; }}
-QTableView[week="true"] QHeaderView::section {{ border: none; padding: 0 4px 0 1px; }}
-QMenu {{ background: {c["raised"]}; color: {c["text"]}; border: 1px solid {c["border"]}; padding: 6px; }}
-QMenu::item {{ padding: 8px 40px 8px 14px; border-radius: {RADIUS_CONTROL}px; }}
-QMenu::item:selected {{ background: {c["ember_soft"]}; color: {c["text"]}; }}
-QMenu::item:disabled {{ color: {c["text3"]}; }}
-QMenu::separator {{ height: 1px; background: {c["border"]}; margin: 6px 8px; }}
-QAbstractScrollArea::corner {{ background: transparent; border: none; }}
+"""
+    bar = f"""
 QScrollBar:vertical {{ background: transparent; width: 8px; margin: 2px 1px; }}
 QScrollBar:horizontal {{ background: transparent; height: 8px; margin: 1px 2px; }}
 QScrollBar::handle {{ background: {c["line"]}; border-radius: 3px; min-height: 28px; min-width: 28px; }}
@@ -294,3 +271,44 @@ QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::su
     background: transparent; border: none; width: 0; height: 0;
 }}
 """
+    text = f"""
+QAbstractScrollArea::corner {{ background: transparent; border: none; }}
+QPlainTextEdit, QTextEdit {{
+    background: {c["sunken"]}; color: {c["text"]}; border: 1px solid {c["border"]};
+    border-radius: {RADIUS_CONTROL}px; {chosen}
+}}
+QPlainTextEdit[readOnly="false"] {{ border-color: {c["line"]}; }}
+"""
+    head = f"""
+QHeaderView {{ background: transparent; border: none; }}
+QHeaderView::section {{
+    background: transparent; color: {c["text2"]}; border: none; border-bottom: 1px solid {c["line"]}; padding: 4px 9px;
+}}
+"""
+    return {
+        "field": field,
+        "choice": field + bar,
+        "low_choice": f"{field} {bar} QComboBox {{ min-height: 22px; }}",
+        "text": text + bar,
+        "help": f"""{text} {bar}
+QTextEdit {{ background: {c["surface"]}; border-radius: {RADIUS_CARD}px; }}
+""",
+        "table": f"""{head} {bar}
+QTreeView {{ background: transparent; border: none; color: {c["text"]}; outline: none; }}
+QTreeView::item {{ padding: 5px 6px; border-bottom: 1px solid {c["border"]}; }}
+QTreeView::item:selected {{ background: {c["ember_soft"]}; color: {c["text"]}; }}
+""",
+        "week": f"""{head}
+QTableView {{ background: transparent; border: none; outline: none; }}
+QTableCornerButton::section {{ background: transparent; border: none; }}
+QHeaderView::section {{ border: none; padding: 0 4px 0 1px; }}
+""",
+        "menu": f"""
+QMenu {{ background: {c["raised"]}; color: {c["text"]}; border: 1px solid {c["border"]}; padding: 6px; }}
+QMenu::item {{ padding: 8px 40px 8px 14px; border-radius: {RADIUS_CONTROL}px; }}
+QMenu::item:selected {{ background: {c["ember_soft"]}; color: {c["text"]}; }}
+QMenu::item:disabled {{ color: {c["text3"]}; }}
+QMenu::separator {{ height: 1px; background: {c["border"]}; margin: 6px 8px; }}
+""",
+        "scroll_bar": bar,
+    }

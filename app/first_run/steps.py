@@ -5,7 +5,7 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app import theme as look
 from app.first_run import estimates
@@ -17,6 +17,7 @@ from app.pages.settings.recovery_words import RecoveryWords
 from app.pages.settings.setting_row import Row, login_row, row_of
 from app.widgets.basics import Card, Facts, Label, Pair
 from app.widgets.boxes import STRETCH, add, vbox
+from app.widgets.inputs import Field
 from app.worker.client import WorkerClient
 from core import consent
 from core.contracts import manifest as manifests
@@ -181,7 +182,7 @@ class Lend(Step):
         types = typing.get_type_hints(Settings, include_extras=True)
         fields = {field.name: field for field in dataclasses.fields(Settings)}
         self.limits = Label("", "cap", "text2", wrap=True)
-        self.link = QLineEdit()
+        self.link = Field()
         self.link.setAccessibleName(tr("Link to a run"))
         self.link.setPlaceholderText(HEAD)
         self.custom = QWidget()

@@ -45,7 +45,7 @@ class HelpBrowser(QTextBrowser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setProperty("page", "true")
+        theme().set_sheet(self, "help")
         self.setAccessibleName(tr("Help"))
         self.setOpenExternalLinks(True)
         self.document().setDocumentMargin(look.L)

@@ -14,7 +14,6 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence, QShor
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFileDialog,
-    QLineEdit,
 )
 
 from app import problem_report
@@ -26,7 +25,7 @@ from app.theme import theme
 from app.widgets.basics import Label, Pair, Panel
 from app.widgets.boxes import STRETCH, add, hbox, holding, vbox
 from app.widgets.buttons import Button, Segmented, Switch
-from app.widgets.inputs import Choice
+from app.widgets.inputs import Choice, Field
 from app.widgets.table import Rows
 from app.window.page import Page
 from core.contracts.status import LogLine, Status
@@ -143,7 +142,7 @@ class LogPage(Page):
         self.part.addItem(tr("All parts"), "")
         for part, word in PARTS.items():
             self.part.addItem(tr(word), part)
-        self.text = QLineEdit()
+        self.text = Field()
         self.text.setPlaceholderText(tr("Filter by text"))
         self.text.setAccessibleName(tr("Filter by text"))
         self.text.setClearButtonEnabled(True)

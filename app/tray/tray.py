@@ -50,6 +50,7 @@ class Tray(QObject):
         self._pausable = Pausable()
         self._drawn: tuple[State, bool] | None = None
         self.menu = QMenu()
+        theme().set_sheet(self.menu, "menu")
         self.menu.aboutToShow.connect(self._fill_pauses)
         self._build_menu()
         self.icon = QSystemTrayIcon(self)

@@ -6,6 +6,8 @@ from typing import TypeVar
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QHBoxLayout, QLayout, QScrollArea, QVBoxLayout, QWidget
 
+from app.theme import theme
+
 Box = TypeVar("Box", bound=QBoxLayout)
 STRETCH = -1
 """Takes the room that is left."""
@@ -108,10 +110,13 @@ def discard(widgets: Iterable[QWidget]) -> None:
 
 def scrolling(content: QWidget) -> QScrollArea:
     """What scrolls where there is too little room for it; the focus goes to what is in it."""
-    content.setProperty("canvas", "true")
     area = QScrollArea()
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setWidgetResizable(True)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     area.setWidget(content)
+    for part in (content, area.viewport()):
+        part.setAutoFillBackground(False)
+    theme().set_sheet(area.verticalScrollBar(), "scroll_bar")
+    theme().set_sheet(area.horizontalScrollBar(), "scroll_bar")
     return area

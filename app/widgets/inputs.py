@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, Qt, QValidator, QWheelEvent
-from PySide6.QtWidgets import QComboBox, QSlider, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QSlider, QSpinBox, QWidget
 
 from app import theme as look
 from app.formats import duration, number, seconds_of
@@ -21,6 +21,7 @@ class NumberField(QSpinBox):
 
     def __init__(self) -> None:
         super().__init__()
+        theme().set_sheet(self, "field")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.lineEdit().setTextMargins(theme().px(8), 0, 0, 0)
 
@@ -123,8 +124,20 @@ class Slider(QSlider):
         painter.drawEllipse(placed(self, QRectF(at, middle, 0, 0)).center(), radius - 1, radius - 1)
 
 
+class Field(QLineEdit):
+    """A line of text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        theme().set_sheet(self, "field")
+
+
 class Choice(QComboBox):
     """One of many."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        theme().set_sheet(self, "choice")
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

@@ -15,6 +15,7 @@ class Menu(QMenu):
 
     def __init__(self) -> None:
         super().__init__()
+        theme().set_sheet(self, "menu")
         self.setFont(theme().font("body"))
         # Without a compositor (X11) a translucent window is black where it should be clear: cut the corners instead.
         self._masked = QGuiApplication.platformName() == "xcb"

@@ -151,6 +151,7 @@ class Rows(QTreeView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setAutoFillBackground(False)
         self.viewport().setAutoFillBackground(False)
+        theme().set_sheet(self.verticalScrollBar(), "scroll_bar")
 
 
 class Table(Rows):
@@ -168,7 +169,7 @@ class Table(Rows):
         """Name of the chosen row while rows take other places."""
         model.replacing.connect(self._keep)
         model.replaced.connect(self._choose)
-        self.setProperty("table", "true")
+        theme().set_sheet(self, "table")
         self.setAllColumnsShowFocus(True)
         self.setSortingEnabled(True)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)

@@ -23,7 +23,7 @@ class RunChooser(QWidget):
         self.choice = Choice()
         self.choice.setAccessibleName(tr("Run shown"))
         self.choice.setFont(theme().font("cap"))
-        self.choice.setProperty("low", "true")
+        theme().set_sheet(self.choice, "low_choice")
         self.choice.hide()
         self._row = hbox((self.label, 1), self.choice, STRETCH, within=self)
         self.choice.activated.connect(lambda place: self.chosen.emit(self.choice.itemData(place)))

@@ -23,6 +23,7 @@ class TextBlock(QPlainTextEdit):
 
     def __init__(self) -> None:
         super().__init__()
+        theme().set_sheet(self, "text")
         self.setReadOnly(True)
         self.setMinimumSize(theme().px(120), theme().px(LEAST))
         flags = Qt.TextInteractionFlag

@@ -48,6 +48,7 @@ class TextDemo(QWidget):
         hosts = Hosts()
         self.generation = TextGeneration(client)
         self.prompt = QPlainTextEdit(PROMPT)
+        theme().set_sheet(self.prompt, "text")
         self.temperature = Slider(tr("Temperature"), COLDEST, HOTTEST, TENTHS, lambda tenths: number(tenths / 10, 1))
         self.length = NumberField()
         self.go = Button(tr("Stop"), "primary", "play")

@@ -1,7 +1,5 @@
 """That this PC trains alone, said plainly, and the ways out: a peer, an invitation, runs nearby, the firewall."""
 
-from PySide6.QtWidgets import QLineEdit
-
 from app import theme as look
 from app.actions import Actions
 from app.language import mark, told, tr
@@ -9,6 +7,7 @@ from app.theme import theme
 from app.widgets.basics import Card, Label, Notice
 from app.widgets.boxes import STRETCH, add, hbox, holding, vbox
 from app.widgets.buttons import Button
+from app.widgets.inputs import Field
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 from core.contracts.network_status import Met, NetworkStatus
@@ -31,7 +30,7 @@ class AloneCard(Card):
         super().__init__(tr("You are training alone"))
         self._client, self._actions = client, actions
         self._words = Label(tr(NOBODY), "body", wrap=True)
-        self.line = QLineEdit()
+        self.line = Field()
         self.line.setAccessibleName(tr("Address of a peer, or a link to a run"))
         self.line.setPlaceholderText(tr("Address or link from somebody you know"))
         self.line.setMinimumWidth(theme().px(220))

@@ -2,13 +2,12 @@
 
 import time
 
-from PySide6.QtWidgets import QLineEdit
-
 from app.formats import NONE, data_size, duration, milliseconds, number
 from app.language import mark, tr
 from app.theme import theme
 from app.widgets.basics import Card, Figure, Figures, Label
 from app.widgets.boxes import STRETCH, add
+from app.widgets.inputs import Field
 from app.widgets.table import Column, Table, TableModel
 from core.contracts.network_status import PeerStatus
 from core.contracts.peer_names import called
@@ -69,7 +68,7 @@ class PeersCard(Card):
         self.table = Table(self.model, tr("Connected peers"))
         self.table.set_widths(WIDTHS)
         self.table.setMinimumHeight(theme().px(190))
-        self.filter = QLineEdit()
+        self.filter = Field()
         self.filter.setPlaceholderText(tr("Filter peers"))
         self.filter.setAccessibleName(tr("Filter peers"))
         self.filter.setClearButtonEnabled(True)

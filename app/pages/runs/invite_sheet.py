@@ -3,7 +3,7 @@
 import msgspec
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app import theme as look
 from app.language import mark, told, tr
@@ -13,6 +13,7 @@ from app.theme import theme
 from app.widgets.basics import ElidedLabel, Label, Notice, Panel
 from app.widgets.boxes import STRETCH, hbox, scrolling, vbox
 from app.widgets.buttons import Button
+from app.widgets.inputs import Field
 from app.widgets.qr_picture import QrPicture
 from app.window.focus_ring import FocusRing, order_focus
 from app.window.sheet import Sheet
@@ -88,7 +89,7 @@ class InviteSheet(Sheet):
 
     def _asked(self) -> QWidget:
         """Whom the organiser lets in, and for how long."""
-        self.peer, self.name = QLineEdit(), QLineEdit()
+        self.peer, self.name = Field(), Field()
         self.peer.setAccessibleName(tr("Address of their PC"))
         self.peer.setMaxLength(ADDRESS)
         self.name.setAccessibleName(tr("Their name"))

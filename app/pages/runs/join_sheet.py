@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app import theme as look
 from app.formats import percent
@@ -17,6 +17,7 @@ from app.pages.settings.setting_controls import NumberControl
 from app.widgets.basics import Facts, Label, Notice
 from app.widgets.boxes import STRETCH, discard, hbox, scrolling, vbox
 from app.widgets.buttons import Button
+from app.widgets.inputs import Field
 from app.window.focus_ring import FocusRing, order_focus
 from app.window.sheet import Sheet
 from app.worker.client import RUN_DEADLINE_S, WorkerClient
@@ -138,7 +139,7 @@ class JoinSheet(Sheet):
     # building
 
     def _which(self) -> QWidget:
-        self.line = QLineEdit()
+        self.line = Field()
         self.line.setAccessibleName(tr("Link to a run"))
         self.line.setPlaceholderText(f"{HEAD}…")
         self.line.setClearButtonEnabled(True)

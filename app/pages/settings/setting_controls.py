@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app import theme as look
 from app.formats import tip
@@ -17,7 +17,7 @@ from app.theme import theme
 from app.widgets.basics import Label
 from app.widgets.boxes import STRETCH, hbox, holding, vbox
 from app.widgets.buttons import Button, Segmented, Switch
-from app.widgets.inputs import Choice, DecimalField, DurationField, NumberField
+from app.widgets.inputs import Choice, DecimalField, DurationField, Field, NumberField
 from core.contracts import manifest as manifests
 from core.contracts import schedule
 from core.contracts.errors import ManifestError
@@ -130,7 +130,7 @@ class TextControl(Control):
     """A line of text, sent on Enter and when the field is left; a refused one stays to be mended."""
 
     def __init__(self, label: str, placeholder: str) -> None:
-        self.line = QLineEdit()
+        self.line = Field()
         self.line.setAccessibleName(label)
         self.line.setPlaceholderText(placeholder)
         self.line.setFixedWidth(theme().px(TEXT_WIDTH))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QKeySequence, QPaintEvent, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QBoxLayout, QLineEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QBoxLayout, QSizePolicy, QWidget
 
 from app import theme as look
 from app.colors import mix
@@ -14,7 +14,7 @@ from app.theme import theme
 from app.widgets.basics import ElidedLabel
 from app.widgets.boxes import STRETCH, add, hbox, vbox
 from app.widgets.buttons import Button, Toggle
-from app.widgets.inputs import Choice
+from app.widgets.inputs import Choice, Field
 
 WIDTH, ENTRY, LEAST_ENTRY, INDENT = 176, 28, 20, 12
 
@@ -76,7 +76,7 @@ class Side(QWidget):
         super().__init__()
         self.back = Button(tr("Back to Why"), "link", "chevron-left", name=tr("Back to “Why am I running, or not?”"))
         self.back.hide()
-        self.search = QLineEdit()
+        self.search = Field()
         self.search.setPlaceholderText(tr("Search settings"))
         self.search.setAccessibleName(tr("Search settings by label, explanation and similar words"))
         self.search.setClearButtonEnabled(True)

@@ -128,7 +128,7 @@ class WeekGrid(QTableView):
         self.setAccessibleDescription(
             tr("Arrow keys move, Space turns an hour on or off. Shift and arrows paint; Shift and Space paint a day.")
         )
-        self.setProperty("week", "true")
+        theme().set_sheet(self, "week")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)
         self.setTabKeyNavigation(False)
