@@ -215,7 +215,7 @@ def palette(colors: Colors) -> QPalette:
         QPalette.ColorRole.Button: colors.of["raised"],
         QPalette.ColorRole.ButtonText: colors.of["text"],
         QPalette.ColorRole.ToolTipBase: colors.of["raised"],
-        QPalette.ColorRole.ToolTipText: colors.of["text"],
+        QPalette.ColorRole.ToolTipText: colors.of["text2"],  # of the frame, too
         QPalette.ColorRole.Highlight: colors.of["ember_fill"],
         QPalette.ColorRole.HighlightedText: colors.of["on_fill"],
         QPalette.ColorRole.Accent: colors.of["ember_fill"],
