@@ -18,6 +18,7 @@ from PySide6.QtNetwork import QHostAddress, QTcpServer, QTcpSocket
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app.language import speak
 from core.community.credit_history import credit
 from core.community.reading import Reader, read_only
 from core.contracts import control as wire
@@ -51,6 +52,12 @@ class PatientBot(QtBot):
 
     def waitSignal(self, *arguments: Any, timeout: int = 240_000, **keywords: Any) -> Any:
         return super().waitSignal(*arguments, timeout=timeout, **keywords)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def spoken(qapp: QApplication) -> None:
+    """The app's sentences, whichever test comes first."""
+    speak("system")
 
 
 @pytest.fixture
