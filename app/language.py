@@ -87,6 +87,12 @@ def locale() -> QLocale:
     return _Spoken.locale
 
 
+def language() -> str:
+    """Which of `LANGUAGES` is in use."""
+    locale()  # or none is yet
+    return _Spoken.language
+
+
 def _system(language: str | None) -> QLocale:
     system = QLocale.system()
     if system.language() == QLocale.Language.C:

@@ -1,10 +1,16 @@
-"""Help: the pages of `resources/help`, which the repository shows as well, with the links between them."""
+"""Help: the pages of `resources/help`, which the repository shows as well, with the links between them.
 
+A folder there for each other language has the pages that are translated, under the same names. A link to a page leads
+to the one in the window's language, or to the English one, which then says that there is no other.
+"""
+
+import re
+from collections.abc import Iterable
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QByteArray, Qt, QUrl
 from PySide6.QtGui import (
     QFont,
     QImage,
@@ -22,7 +28,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QTextBrowser
 
 from app import theme as look
-from app.language import tr
+from app.language import language, tr
 from app.theme import theme
 from app.widgets.buttons import Button
 from app.window.page import Page
@@ -40,6 +46,26 @@ def help_folder() -> Path:
         return folder
 
 
+def in_language(page: Path) -> Path:
+    """The page in the window's language, or the page itself if there is none.
+
+    Args:
+        page: one of `help_folder()`, of any language.
+    """
+    translated = help_folder() / language() / page.name
+    return translated if translated.exists() else page
+
+
+def slug(heading: str) -> str:
+    """What a link to a heading ends with, as GitHub makes it: "How it runs" is `#how-it-runs`."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def headings(page: Path) -> list[str]:
+    """Of a page, in their order; code, where # begins a comment, is indented."""
+    return re.findall(r"^#+ (.+)$", page.read_text("utf8"), re.MULTILINE)
+
+
 class HelpBrowser(QTextBrowser):
     """Shows a page in the window's look. Tab goes from link to link, Enter follows one."""
 
@@ -52,9 +78,27 @@ class HelpBrowser(QTextBrowser):
         self.sourceChanged.connect(self._dress)
         theme().changed.connect(self._draw_anew)
 
+    def doSetSource(
+        self, name: QUrl, kind: QTextDocument.ResourceType = QTextDocument.ResourceType.UnknownResource
+    ) -> None:
+        """Show a page, in the window's language if there is one; links come here too.
+
+        Args:
+            name: its file, perhaps with the heading to show, by the English page's word or its own.
+            kind: of what it is.
+        """
+        page = QUrl.fromLocalFile(str(in_language(Path(name.toLocalFile()))))
+        if name.hasFragment():
+            page.setFragment(name.fragment())
+        super().doSetSource(page, kind)
+
     def loadResource(self, kind: int, name: QUrl | str) -> Any:
-        """Pictures no wider than a page is; all else as it is."""
+        """Pictures no wider than a page is; under the title of a page in English only, that it is; all else as it is."""
         found = super().loadResource(kind, name)
+        page = Path(QUrl(name).toLocalFile())
+        if page.suffix == ".md" and language() != "en" and page.parent == help_folder():
+            said = tr("This page is in English only.")
+            return QByteArray(bytes(found.data()).replace(b"\n\n", f"\n\n*{said}*\n\n".encode(), 1))
         if kind != QTextDocument.ResourceType.ImageResource.value or not found:
             return found
         picture = QImage.fromData(found)
@@ -68,20 +112,28 @@ class HelpBrowser(QTextBrowser):
             return
         place = self.verticalScrollBar().value()
         self.reload()
-        self._dress()
+        self._dress(self.source())
         self.verticalScrollBar().setValue(place)
 
-    def _dress(self) -> None:
-        """Fonts, colours and tables of the window: Qt's Markdown has plain ones."""
+    def _dress(self, page: QUrl) -> None:
+        """Fonts, colours and tables of the window: Qt's Markdown has plain ones, and headings that no link leads to.
+
+        Args:
+            page: what is shown; `source()` is still the page before.
+        """
         document = self.document()
         self.setFont(theme().font("body"))
+        english = iter(headings(help_folder() / page.fileName()))
         block = document.begin()
         while block.isValid():
             self._dress_block(block)
+            if block.blockFormat().headingLevel():
+                _name(block, {slug(block.text()), slug(next(english))})
             block = block.next()
         for frame in document.rootFrame().childFrames():
             if isinstance(frame, QTextTable):
                 self._dress_table(frame)
+        self.scrollToAnchor(page.fragment())
 
     def _dress_block(self, block: QTextBlock) -> None:
         cursor = QTextCursor(block)
@@ -123,6 +175,15 @@ class HelpBrowser(QTextBrowser):
             letters.setFontWeight(QFont.Weight.DemiBold)
             letters.setBackground(theme().color("sunken"))
             cell.setFormat(letters)
+
+
+def _name(heading: QTextBlock, names: Iterable[str]) -> None:
+    """Let links lead to a heading by these names."""
+    cursor, letters = QTextCursor(heading), QTextCharFormat()
+    letters.setAnchor(True)
+    letters.setAnchorNames(list(names))
+    cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+    cursor.mergeCharFormat(letters)
 
 
 class HelpPage(Page):

@@ -1126,8 +1126,12 @@
       <translation>Hilfe</translation>
     </message>
     <message>
+      <source>This page is in English only.</source>
+      <translation>Diese Seite gibt es nur auf Englisch.</translation>
+    </message>
+    <message>
       <source>How Hearth works and what you can do with it.</source>
-      <translation>Wie Hearth funktioniert und was du damit tun kannst (auf Englisch).</translation>
+      <translation>Wie Hearth funktioniert und was du damit tun kannst.</translation>
     </message>
     <message>
       <source>Contents</source>
