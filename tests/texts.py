@@ -55,14 +55,19 @@ def command_line() -> Iterator[Text]:
 
 def help_pages() -> Iterator[Text]:
     """Paragraphs and list items of the help pages, and of the README; not their code and tables."""
-    for page in [README, *sorted(HELP.glob("*.md"))]:
-        yield from (Text(page.name, "en", block) for block in _blocks(page.read_text("utf8")) if block[0] != "|")
+    return (text for text in _pages() if text.text[0] != "|")
 
 
 def tables() -> Iterator[Text]:
     """The rows of their tables."""
-    for page in [README, *sorted(HELP.glob("*.md"))]:
-        yield from (Text(page.name, "en", block) for block in _blocks(page.read_text("utf8")) if block[0] == "|")
+    return (text for text in _pages() if text.text[0] == "|")
+
+
+def _pages() -> Iterator[Text]:
+    for page in [README, *sorted(HELP.rglob("*.md"))]:
+        language = page.parent.name if page.parent.name in LANGUAGES else "en"
+        name = page.name if language == "en" else f"{language}/{page.name}"
+        yield from (Text(name, language, block) for block in _blocks(page.read_text("utf8")))
 
 
 def everything() -> list[Text]:

@@ -5,7 +5,6 @@ to the one in the window's language, or to the English one, which then says that
 """
 
 import re
-from collections.abc import Iterable
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
@@ -93,7 +92,7 @@ class HelpBrowser(QTextBrowser):
         super().doSetSource(page, kind)
 
     def loadResource(self, kind: int, name: QUrl | str) -> Any:
-        """Pictures no wider than a page is; under the title of a page in English only, that it is; all else as it is."""
+        """Pictures no wider than a page is; a page without translation says so under its title; all else as it is."""
         found = super().loadResource(kind, name)
         page = Path(QUrl(name).toLocalFile())
         if page.suffix == ".md" and language() != "en" and page.parent == help_folder():
@@ -128,7 +127,7 @@ class HelpBrowser(QTextBrowser):
         while block.isValid():
             self._dress_block(block)
             if block.blockFormat().headingLevel():
-                _name(block, {slug(block.text()), slug(next(english))})
+                _name(block, [slug(block.text()), slug(next(english))])
             block = block.next()
         for frame in document.rootFrame().childFrames():
             if isinstance(frame, QTextTable):
@@ -177,11 +176,11 @@ class HelpBrowser(QTextBrowser):
             cell.setFormat(letters)
 
 
-def _name(heading: QTextBlock, names: Iterable[str]) -> None:
+def _name(heading: QTextBlock, names: list[str]) -> None:
     """Let links lead to a heading by these names."""
     cursor, letters = QTextCursor(heading), QTextCharFormat()
     letters.setAnchor(True)
-    letters.setAnchorNames(list(names))
+    letters.setAnchorNames(names)
     cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
     cursor.mergeCharFormat(letters)
 

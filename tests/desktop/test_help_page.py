@@ -5,26 +5,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QTextDocument, QTextTable
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.pages.help_page import PICTURE_WIDTH, HelpPage, help_folder
+from app import theme as look
+from app.language import LANGUAGES, speak
+from app.pages.help_page import PICTURE_WIDTH, HelpPage, headings, help_folder, in_language
 from app.theme import theme
 
-LINK = re.compile(r"\]\(([^)#]+)\)")
+PICTURE = re.compile(r"!\[[^]]*\]\(([^)]+)\)")
 
 
 @pytest.fixture
 def page(qtbot: QtBot) -> Iterator[HelpPage]:
     theme().set_mode("light")
+    speak("en")
     page = HelpPage()
     qtbot.addWidget(page)
     page.resize(828, 640)
     page.show()
     qtbot.waitUntil(page.isActiveWindow)
     yield page
+    speak("system")
     theme().set_mode("system")
 
 
@@ -46,23 +50,70 @@ def test_the_contents_are_shown_first_and_a_link_is_followed_by_keyboard_and_bac
     assert title(page) == "Help"
 
 
-def test_every_page_is_linked_and_every_link_and_picture_is_there(page: HelpPage) -> None:
-    reached, waiting = set[Path](), [help_folder() / "index.md"]
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_link_shows_its_page_in_the_windows_language_at_its_heading(page: HelpPage, language: str) -> None:
+    speak(language)
+    page.show_contents()
+    shown, waiting = set[Path](), [page.browser.source()]
     while waiting:
-        path = waiting.pop()
-        if path in reached:
-            continue
-        reached.add(path)
-        assert path.is_file(), path
-        if path.suffix == ".md":
-            waiting += [(path.parent / link).resolve() for link in LINK.findall(path.read_text("utf-8"))]
-    assert {path for path in reached if path.suffix == ".md"} == {path.resolve() for path in help_folder().glob("*.md")}
+        page.browser.setSource(waiting.pop())
+        source = page.browser.source()
+        path = Path(source.toLocalFile())
+        if source.hasFragment():
+            assert source.fragment() in heading_at_the_top(page) or at_its_end(page), source
+        if path not in shown:
+            shown.add(path)
+            assert title(page) == headings(path)[0]
+            waiting += [source.resolved(QUrl(link)) for link in links(page) if not link.startswith("http")]
+    assert shown == {in_language(english) for english in help_folder().glob("*.md")}
+
+
+def links(page: HelpPage) -> set[str]:
+    """Where the words of the page that is shown lead to."""
+    found = set()
+    block = page.browser.document().begin()
+    while block.isValid():
+        parts = block.begin()
+        while not parts.atEnd():
+            found.add(parts.fragment().charFormat().anchorHref())
+            parts += 1
+        block = block.next()
+    return found - {""}
+
+
+def heading_at_the_top(page: HelpPage) -> list[str]:
+    """What links call it; nothing if there is no heading."""
+    line = page.browser.cursorForPosition(QPoint(look.L, look.S)).block()
+    return line.begin().fragment().charFormat().anchorNames()
+
+
+def at_its_end(page: HelpPage) -> bool:
+    bar = page.browser.verticalScrollBar()
+    return bar.value() == bar.maximum() > 0
+
+
+def test_in_german_a_page_in_english_only_says_so_and_leads_back_to_german_ones(page: HelpPage) -> None:
+    speak("de")
+    page.show_contents()
+    assert title(page) == "Hilfe"
+    page.browser.setSource(page.browser.source().resolved(QUrl("../organisers.md")))
+    assert title(page) == "Organisers"
+    assert page.browser.document().begin().next().text() == "Diese Seite gibt es nur auf Englisch."
+    page.browser.setSource(page.browser.source().resolved(QUrl("volunteers.md#your-data")))
+    assert heading_at_the_top(page) == ["deine-daten", "your-data"]
+    page.back.click()
+    assert title(page) == "Organisers"
+    speak("en")
+    page.show_contents()
+    assert title(page) == "Help"
+
+
+def test_pictures_are_no_wider_than_a_page(page: HelpPage) -> None:
     image = QTextDocument.ResourceType.ImageResource.value
-    for path in reached:
-        if path.suffix == ".png":
-            shown = page.browser.loadResource(image, QUrl.fromLocalFile(str(path)))
-            width = shown.width() if hasattr(shown, "width") else 0
-            assert width <= theme().px(PICTURE_WIDTH), path
+    for text in help_folder().rglob("*.md"):
+        for picture in PICTURE.findall(text.read_text("utf8")):
+            shown = page.browser.loadResource(image, QUrl.fromLocalFile(str(text.parent / picture)))
+            assert 0 < shown.width() <= theme().px(PICTURE_WIDTH), picture
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

@@ -98,6 +98,11 @@ def test_one_thing_has_one_word(texts: list[Text], language: str) -> None:
     assert not wrong
 
 
+def test_in_german_nobody_is_addressed_formally(texts: list[Text]) -> None:
+    formal = re.compile(r"\w[,;]? (Sie|Ihnen|Ihr|Ihre[mnrs]?)\b")
+    assert not [text for text in texts if text.language == "de" and formal.search(text.text)]
+
+
 def test_what_a_volunteer_stumbled_over_was_rewritten(texts: list[Text]) -> None:
     said = [text for text in texts if any(words.lower() in text.text.lower() for words in REWRITTEN)]
     assert not said + [text for text in texts if text.text in WHOLE]
@@ -113,6 +118,8 @@ def test_sentences_are_found_as_people_read_them() -> None:
 def test_texts_of_every_kind_are_found(texts: list[Text]) -> None:
     places = Counter(text.place.partition(":")[0].split()[0] for text in texts)
     assert places["de.ts"] > 2000 and places["en.ts"] > 700 and places["hearth"] > 100, places
-    assert {"README.md", "volunteers.md", "organisers.md", "credit.py", "run_page.py"} <= set(places)
+    assert {"README.md", "volunteers.md", "organisers.md", "de/volunteers.md", "credit.py", "run_page.py"} <= set(
+        places
+    )
     said = {text.text for text in texts}
     assert "Pause" in said and "Show the worker's log." in said
