@@ -123,6 +123,8 @@ class HelpBrowser(QTextBrowser):
         document = self.document()
         self.setFont(theme().font("body"))
         english = iter(headings(help_folder() / page.fileName()))
+        whole = QTextCursor(document)
+        whole.beginEditBlock()  # laid out once: laid out at each change, Qt leaves items of lists out
         block = document.begin()
         while block.isValid():
             self._dress_block(block)
@@ -132,6 +134,7 @@ class HelpBrowser(QTextBrowser):
         for frame in document.rootFrame().childFrames():
             if isinstance(frame, QTextTable):
                 self._dress_table(frame)
+        whole.endEditBlock()
         self.scrollToAnchor(page.fragment())
 
     def _dress_block(self, block: QTextBlock) -> None:
@@ -145,9 +148,10 @@ class HelpBrowser(QTextBrowser):
             letters.setFont(theme().font(HEADINGS.get(level, "head")))
             cursor.setBlockFormat(whole)
             cursor.mergeCharFormat(letters)
-        elif block.blockFormat().hasProperty(QTextFormat.Property.BlockCodeFence.value):
+        elif _is_code(block):
             whole, letters = QTextBlockFormat(), QTextCharFormat()
             whole.setBackground(theme().color("sunken"))
+            whole.setBottomMargin(0 if _is_code(block.next()) else look.S)
             letters.setFont(theme().mono())
             cursor.mergeBlockFormat(whole)
             cursor.mergeCharFormat(letters)
@@ -157,6 +161,9 @@ class HelpBrowser(QTextBrowser):
             cursor.mergeBlockFormat(whole)
 
     def _dress_table(self, table: QTextTable) -> None:
+        first = table.cellAt(0, 0).firstCursorPosition()
+        if not first.block().text():
+            first.deleteChar()  # what Qt leaves in a table that comes after code
         form = table.format()
         form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
         form.setBorder(1)
@@ -168,12 +175,20 @@ class HelpBrowser(QTextBrowser):
         form.setBottomMargin(look.M)
         form.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
         table.setFormat(form)
+        letters = QTextCharFormat()
+        letters.setFontWeight(QFont.Weight.DemiBold)
         for column in range(table.columns()):
             cell = table.cellAt(0, column)
-            letters = cell.format()
-            letters.setFontWeight(QFont.Weight.DemiBold)
-            letters.setBackground(theme().color("sunken"))
-            cell.setFormat(letters)
+            cell_format = cell.format()
+            cell_format.setBackground(theme().color("sunken"))
+            cell.setFormat(cell_format)
+            words = cell.firstCursorPosition()
+            words.setPosition(cell.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
+            words.mergeCharFormat(letters)
+
+
+def _is_code(block: QTextBlock) -> bool:
+    return block.blockFormat().hasProperty(QTextFormat.Property.BlockCodeLanguage.value)
 
 
 def _name(heading: QTextBlock, names: list[str]) -> None:

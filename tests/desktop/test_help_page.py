@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt, QUrl
-from PySide6.QtGui import QTextDocument, QTextTable
+from PySide6.QtGui import QFont, QTextDocument, QTextTable
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -64,6 +64,7 @@ def test_every_link_shows_its_page_in_the_windows_language_at_its_heading(page: 
         if path not in shown:
             shown.add(path)
             assert title(page) == headings(path)[0]
+            assert not unseen(page)
             waiting += [source.resolved(QUrl(link)) for link in links(page) if not link.startswith("http")]
     assert shown == {in_language(english) for english in help_folder().glob("*.md")}
 
@@ -79,6 +80,17 @@ def links(page: HelpPage) -> set[str]:
             parts += 1
         block = block.next()
     return found - {""}
+
+
+def unseen(page: HelpPage) -> list[str]:
+    """Paragraphs that take no room."""
+    document, found = page.browser.document(), []
+    block = document.begin()
+    while block.isValid():
+        if block.text() and not document.documentLayout().blockBoundingRect(block).height():
+            found.append(block.text())
+        block = block.next()
+    return found
 
 
 def heading_at_the_top(page: HelpPage) -> list[str]:
@@ -124,3 +136,14 @@ def test_tables_are_drawn_in_the_colours_of_the_theme(page: HelpPage, mode: str)
     for table in tables:
         assert table.format().borderBrush().color() == theme().color("border")
         assert table.cellAt(0, 0).format().background().color() == theme().color("sunken")
+
+
+def test_code_is_on_a_darker_ground_and_headers_of_the_table_after_it_are_bold(page: HelpPage) -> None:
+    page.browser.setSource(page.browser.source().resolved(QUrl("network.md")))
+    tables = [frame for frame in page.browser.document().rootFrame().childFrames() if isinstance(frame, QTextTable)]
+    first = tables[0].cellAt(0, 0).firstCursorPosition()
+    assert first.block().text() == "command"
+    assert first.block().begin().fragment().charFormat().fontWeight() == QFont.Weight.DemiBold
+    code = page.browser.document().findBlock(tables[0].firstPosition() - 2)
+    assert code.text().startswith("hearth worker --bootstrap")
+    assert code.blockFormat().background().color() == theme().color("sunken")
