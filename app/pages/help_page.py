@@ -78,7 +78,7 @@ class HelpBrowser(QTextBrowser):
         theme().changed.connect(self._draw_anew)
 
     def doSetSource(
-        self, name: QUrl, kind: QTextDocument.ResourceType = QTextDocument.ResourceType.UnknownResource
+        self, name: QUrl | str, kind: QTextDocument.ResourceType = QTextDocument.ResourceType.UnknownResource
     ) -> None:
         """Show a page, in the window's language if there is one; links come here too.
 
@@ -86,6 +86,7 @@ class HelpBrowser(QTextBrowser):
             name: its file, perhaps with the heading to show, by the English page's word or its own.
             kind: of what it is.
         """
+        name = QUrl(name)
         page = QUrl.fromLocalFile(str(in_language(Path(name.toLocalFile()))))
         if name.hasFragment():
             page.setFragment(name.fragment())
