@@ -15,7 +15,7 @@ from pathlib import Path
 
 from app.language import LANGUAGES, RUNS, SETTINGS, WINDOW, WORKER, Message, read
 from core.contracts.notices import CODE
-from core.contracts.settings import Settings
+from core.contracts.settings import LATE, Settings
 
 ROOT = Path(__file__).parents[1]
 
@@ -94,7 +94,8 @@ def _settings() -> Iterator[str]:
     for field in dataclasses.fields(Settings):
         shown = field.metadata
         yield from (shown["group"], shown["label"], shown["help"], *shown.get("choices", {}).values())
-        yield from filter(None, (shown.get("zero", ""), shown.get("placeholder", "")))
+        yield from filter(None, (shown.get("zero", ""), shown.get("most", ""), shown.get("placeholder", "")))
+    yield from LATE.values()
 
 
 def update(language: str) -> int:

@@ -15,7 +15,7 @@ from core.contracts import manifest
 from core.contracts.allowed import allowed
 from core.contracts.control import SetSettingsParams
 from core.contracts.errors import NotRunning, SettingsError
-from core.contracts.settings import Settings
+from core.contracts.settings import Settings, late
 from core.contracts.status import Status
 from core.store import settings_file
 from core.store.data_folder import data_folder, data_path
@@ -55,7 +55,7 @@ def _read(folder: Path) -> Settings:
 def _show(name: str, now: Settings) -> None:
     field, unit = KINDS[name], KINDS[name].metadata["unit"]
     print(f"{name} = {_written(getattr(now, name))}{f' {unit}' if unit else ''}")
-    print(f"{field.metadata['label']}. {field.metadata['help']}".strip())
+    print(" ".join(filter(None, (f"{field.metadata['label']}.", field.metadata["help"], late(field)))))
     if told := _allowed(name):
         print(f"It may be {told}; it is {_written(field.default)} unless it is changed.")
 
