@@ -16,6 +16,7 @@ from pathlib import Path
 from app.language import LANGUAGES, RUNS, SETTINGS, WINDOW, WORKER, Message, read
 from core.contracts.notices import CODE
 from core.contracts.settings import LATE, Settings
+from core.contracts.status import STATE_WORD
 
 ROOT = Path(__file__).parents[1]
 
@@ -27,6 +28,7 @@ def sources() -> dict[Message, bool]:
         if path.name != "language.py":
             found |= _window(ast.parse(path.read_text(encoding="utf-8")))
     found |= _window(ast.parse((ROOT / "app" / "language.py").read_text(encoding="utf-8")))
+    found |= {Message(WINDOW, word): False for word in STATE_WORD.values()}
     found |= {Message(SETTINGS, text): False for text in _settings()}
     found |= {Message(WORKER, code): plural for code, plural in _english().items()}
     runs = files("resources").joinpath("runs").iterdir()

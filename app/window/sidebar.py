@@ -8,13 +8,13 @@ from app import theme as look
 from app.colors import mix
 from app.formats import tip
 from app.icons import paint_icon, paint_state, placed, rounded, smooth
-from app.language import mark, tr
+from app.language import tr
 from app.theme import STATE_TONE, theme
 from app.tray.tray_icons import paint_app_icon
 from app.widgets.basics import Divider
 from app.widgets.boxes import add, hbox, scrolling, vbox
 from app.widgets.buttons import Toggle
-from core.contracts.status import State
+from core.contracts.status import STATE_WORD, State
 
 WIDTH, RAIL_WIDTH = 212, 64
 MARGIN = 12
@@ -22,16 +22,6 @@ CHIP_HEIGHT, REASON_LINES = 72, 3
 LEAST_HEIGHT = 26
 """Of a page's row, in a low window with large text."""
 COUNT_GAP = 12
-STATE_WORD: dict[State, str] = {
-    "contributing": mark("Contributing"),
-    "waiting": mark("Waiting for idle"),
-    "yielding": mark("Giving your PC back"),
-    "paused": mark("Paused"),
-    "limited": mark("Limited"),
-    "preparing": mark("Preparing"),
-    "leaving": mark("Quitting"),
-    "attention": mark("Needs attention"),
-}
 
 
 class _Mark(QWidget):

@@ -2622,8 +2622,8 @@
       <translation>Insgesamt gerechnet</translation>
     </message>
     <message>
-      <source>Trained on</source>
-      <translation>Trainiert mit</translation>
+      <source>Trained here</source>
+      <translation>Hier trainiert</translation>
     </message>
     <message>
       <source>Answered for others</source>
@@ -3569,12 +3569,8 @@
       <translation>Hearth läuft nicht</translation>
     </message>
     <message>
-      <source>bytes of text in {steps} steps</source>
-      <translation>Bytes Text in {steps} Schritten</translation>
-    </message>
-    <message>
-      <source>samples in {steps} steps</source>
-      <translation>Beispiele in {steps} Schritten</translation>
+      <source>bytes of text seen by the model in {steps} steps</source>
+      <translation>Bytes Text hat das Modell in {steps} Schritten gesehen</translation>
     </message>
     <message>
       <source>answered a call</source>
@@ -3595,6 +3591,10 @@
     <message>
       <source>Touch it and it is yours within {time} (p95, last {count} times).</source>
       <translation>Berühre ihn, und er gehört binnen {time} wieder dir (p95, die letzten {count} Male).</translation>
+    </message>
+    <message>
+      <source>samples seen by the model in {steps} steps</source>
+      <translation>Beispiele hat das Modell in {steps} Schritten gesehen</translation>
     </message>
     <message>
       <source>experts in {shown} of {layers} layers, {here} of them here</source>
@@ -3815,34 +3815,6 @@
       <translation>Lauf: {title} ({run})</translation>
     </message>
     <message>
-      <source>Contributing</source>
-      <translation>Hilft mit</translation>
-    </message>
-    <message>
-      <source>Waiting for idle</source>
-      <translation>Wartet auf Leerlauf</translation>
-    </message>
-    <message>
-      <source>Giving your PC back</source>
-      <translation>Gibt den PC frei</translation>
-    </message>
-    <message>
-      <source>Paused</source>
-      <translation>Pausiert</translation>
-    </message>
-    <message>
-      <source>Limited</source>
-      <translation>Eingeschränkt</translation>
-    </message>
-    <message>
-      <source>Quitting</source>
-      <translation>Beendet sich</translation>
-    </message>
-    <message>
-      <source>Needs attention</source>
-      <translation>Braucht deine Hilfe</translation>
-    </message>
-    <message>
       <source>State: {state}. {reason}</source>
       <translation>Zustand: {state}. {reason}</translation>
     </message>
@@ -3925,6 +3897,34 @@
     <message>
       <source>d MMMM</source>
       <translation>d. MMMM</translation>
+    </message>
+    <message>
+      <source>Contributing</source>
+      <translation>Hilft mit</translation>
+    </message>
+    <message>
+      <source>Waiting for idle</source>
+      <translation>Wartet auf Leerlauf</translation>
+    </message>
+    <message>
+      <source>Giving your PC back</source>
+      <translation>Gibt den PC frei</translation>
+    </message>
+    <message>
+      <source>Paused</source>
+      <translation>Pausiert</translation>
+    </message>
+    <message>
+      <source>Limited</source>
+      <translation>Eingeschränkt</translation>
+    </message>
+    <message>
+      <source>Quitting</source>
+      <translation>Beendet sich</translation>
+    </message>
+    <message>
+      <source>Needs attention</source>
+      <translation>Braucht deine Hilfe</translation>
     </message>
   </context>
   <context>

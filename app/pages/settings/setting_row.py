@@ -210,7 +210,9 @@ def row_of(field: "dataclasses.Field[Any]", kind: Any, first: bool = False) -> R
     if not first:
         words.append(tr_setting(late(field)))
     control, default = make_control(field, kind), DEFAULTS[field.name]
-    reader = "" if first else "worker" if field.metadata.get("restart") else "window" * bool(field.metadata.get("window"))
+    reader = (
+        "" if first else "worker" if field.metadata.get("restart") else "window" * bool(field.metadata.get("window"))
+    )
     explanation = " ".join(filter(None, words))
     return Row(tr_setting(field.metadata["label"]), explanation, control, default, reader, synonyms(field.name))
 
