@@ -5047,7 +5047,7 @@
     </message>
     <message>
       <source>compute.stopped</source>
-      <translation>Der Rechenprozess steht; keine Arbeit ist verloren.</translation>
+      <translation>Angehalten; keine Arbeit ist verloren.</translation>
     </message>
     <message>
       <source>compute.stopping</source>
