@@ -261,7 +261,9 @@ def _add_credit(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _add_data(add: Callable[..., argparse.ArgumentParser]) -> None:
     about = "Show how much the data take, move them, back them up, restore or delete them."
-    verbs = add("data", "data.data", about).add_subparsers(title="what", dest="what", metavar="WHAT", required=True)
+    data = add("data", "data.data", about)
+    verbs = data.add_subparsers(title="what", dest="what", metavar="WHAT")
+    data.set_defaults(what="size", json=False)
 
     def verb(name: str, about: str) -> argparse.ArgumentParser:
         sub = verbs.add_parser(name, help=about, description=about)

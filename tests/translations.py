@@ -15,7 +15,8 @@ from pathlib import Path
 
 from app.language import LANGUAGES, RUNS, SETTINGS, WINDOW, WORKER, Message, read
 from core.contracts.notices import CODE
-from core.contracts.settings import Settings
+from core.contracts.settings import LATE, Settings
+from core.contracts.status import STATE_WORD
 
 ROOT = Path(__file__).parents[1]
 
@@ -27,6 +28,7 @@ def sources() -> dict[Message, bool]:
         if path.name != "language.py":
             found |= _window(ast.parse(path.read_text(encoding="utf-8")))
     found |= _window(ast.parse((ROOT / "app" / "language.py").read_text(encoding="utf-8")))
+    found |= {Message(WINDOW, word): False for word in STATE_WORD.values()}
     found |= {Message(SETTINGS, text): False for text in _settings()}
     found |= {Message(WORKER, code): plural for code, plural in _english().items()}
     runs = files("resources").joinpath("runs").iterdir()
@@ -94,7 +96,8 @@ def _settings() -> Iterator[str]:
     for field in dataclasses.fields(Settings):
         shown = field.metadata
         yield from (shown["group"], shown["label"], shown["help"], *shown.get("choices", {}).values())
-        yield from filter(None, (shown.get("zero", ""), shown.get("placeholder", "")))
+        yield from filter(None, (shown.get("zero", ""), shown.get("most", ""), shown.get("placeholder", "")))
+    yield from LATE.values()
 
 
 def update(language: str) -> int:

@@ -3,14 +3,14 @@
 import time
 from typing import Any
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 
 from app import theme as look
 from app.formats import number
 from app.language import at_most, mark, told, tr
 from app.widgets.basics import Bar, Card, Figure, Figures, Label, Notice
-from app.widgets.boxes import STRETCH, add, hbox, vbox
+from app.widgets.boxes import add, hbox, vbox
 from app.widgets.buttons import Button
 from app.worker.client import WorkerClient
 from app.worker.supervision import Phase, Report
@@ -20,6 +20,7 @@ from core.contracts.status import BenchmarkStatus, Status
 from core.contracts.words import size
 
 POLL_MS = 500
+WORDS_LINES = 2
 LENT_S, ENDED_S = 60.0, 0.001
 """For how long it may compute for the test although the user is here; what ends that."""
 WAITING = mark("The worker is starting.")
@@ -52,7 +53,7 @@ class SpeedTest(Card):
             Figure(tr("Memory of an expert")),
         )
         self.figures = Figures(self.speed, self.threads, self.memory)
-        self._device = Label("", "body", "text2", wrap=True)
+        self._device = Label("", "cap", "text2")
         self._timer = QTimer(self, interval=POLL_MS)
         self._timer.timeout.connect(self._poll)
         self._build()
@@ -61,10 +62,17 @@ class SpeedTest(Card):
         client.status.connect(self._take_status)
 
     def _build(self) -> None:
-        buttons = hbox(self.start, self.retry, STRETCH)
-        add(self.body, vbox(self.notice, self._device, self.figures, self.words, self.bar, buttons, spacing=look.M))
-        self.figures.hide()
-        self._device.hide()
+        """Room for what the test will tell, so that no card below moves meanwhile."""
+        self.head.addWidget(self._device)
+        self.words.setMinimumHeight(WORDS_LINES * self.words.fontMetrics().lineSpacing())
+        self.words.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        for part in (self.words, self.bar):
+            keeps = part.sizePolicy()
+            keeps.setRetainSizeWhenHidden(True)
+            part.setSizePolicy(keeps)
+        told = vbox(self.words, self.bar, spacing=look.XS)
+        foot = hbox(self.start, self.retry, (told, 1), spacing=look.L)
+        add(self.body, vbox(self.notice, self.figures, foot, spacing=look.M))
         self.retry.hide()
 
     @property
@@ -87,7 +95,7 @@ class SpeedTest(Card):
         fault = report.phase in (Phase.FAILED, Phase.WAITING)
         sentence = told(report.notice) if report.notice else ""
         self.notice.set_text(sentence if fault else "")
-        self.retry.setVisible(fault)
+        self._offer_retry(fault)
         self._stop()
         self.start.setEnabled(False)
         self._show_words("" if fault else sentence or tr(WAITING))
@@ -105,10 +113,14 @@ class SpeedTest(Card):
 
     def _connected(self, snapshot: wire.Snapshot) -> None:
         self.notice.set_text("")
-        self.retry.hide()
+        self._offer_retry(False)
         self._status = snapshot.status
         if self.isVisible() and not self.is_running:
             self._ask()
+
+    def _offer_retry(self, offered: bool) -> None:
+        self.retry.setVisible(offered)
+        self.start.setVisible(not offered)
 
     def _take_status(self, status: Status) -> None:
         self._status = status
@@ -182,10 +194,8 @@ class SpeedTest(Card):
     def _show_figures(self, answer: BenchmarkStatus) -> None:
         self._before = answer.time
         self._device.setText(f"{answer.device}, {tr('%Ln core(s)', answer.cores)}")
-        self._device.show()
         self.start.setText(tr("Start the test") if answer.time is None else tr("Measure again"))
         fastest = max(answer.speeds, key=lambda speed: speed.samples_per_s, default=None)
-        self.figures.setVisible(fastest is not None)
         if fastest is not None:
             self.speed.set(number(fastest.samples_per_s), tr("samples/s"))
             self.threads.set(number(fastest.threads), tr("thread(s)", fastest.threads))

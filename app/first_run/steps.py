@@ -11,6 +11,7 @@ from app import theme as look
 from app.first_run import estimates
 from app.first_run.speed import SpeedTest
 from app.first_run.step import Step
+from app.first_run.together import Together
 from app.formats import data_size, number, percent
 from app.language import at_most, mark, temperature, told, tr, tr_setting
 from app.pages.settings.recovery_words import RecoveryWords
@@ -50,6 +51,7 @@ class Welcome(Step):
         )
         add(
             self.body,
+            (Together(), 1),
             Facts(
                 tr("How it works"),
                 "ember",
@@ -73,7 +75,6 @@ class Welcome(Step):
                 "text3",
                 wrap=True,
             ),
-            STRETCH,
         )
 
 
@@ -188,7 +189,7 @@ class Lend(Step):
         self.custom = QWidget()
         opened = vbox(spacing=look.S, within=self.custom)
         for name in (*OFFERED, *CUSTOM):
-            row = self.rows[name] = row_of(fields[name], types[name])
+            row = self.rows[name] = row_of(fields[name], types[name], first=True)
             row.leave_unmarked()
             row.chosen.connect(lambda value, name=name: self._choose(name, value))
             if name in CUSTOM:

@@ -11,8 +11,8 @@ from app.formats import clock, milliseconds, number, rate
 from app.language import mark, told, tr
 from app.screensaver.feed import PLANES, Feed
 from app.theme import theme
-from app.window.sidebar import STATE_WORD
 from core.contracts.kinds import TASKS
+from core.contracts.status import STATE_WORD
 
 MIN_YIELDS = 5
 """Fewer measurements promise nothing."""
@@ -77,8 +77,9 @@ def figures(feed: Feed) -> list[Line]:
     if status.state == "contributing":
         lines.append(_figure(rate(status.calls_per_s), tr("calls to experts here per second")))
     steps = number(status.step)
-    text = TASKS[status.task].in_tokens
-    what = tr("bytes of text in {steps} steps" if text else "samples in {steps} steps", steps=steps)
+    what = tr("bytes of text seen by the model in {steps} steps", steps=steps)
+    if not TASKS[status.task].in_tokens:
+        what = tr("samples seen by the model in {steps} steps", steps=steps)
     lines.append(_figure(number(status.samples), what))
     if status.loss is not None:
         lines.append(_figure(number(status.loss, 3), tr("training loss")))

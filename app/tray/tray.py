@@ -12,8 +12,7 @@ from app.language import tr
 from app.theme import theme
 from app.tray.tray_icons import tray_icon
 from app.window.pause_button import Pausable, ask_for_gpu, fill_pause_menu, gpu_word
-from app.window.sidebar import STATE_WORD
-from core.contracts.status import State
+from core.contracts.status import STATE_WORD, State
 
 POLL_MS = 2000
 """No desktop tells when its tray comes or goes."""

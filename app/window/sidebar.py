@@ -1,37 +1,28 @@
 """The sidebar: the mark, the pages, and the state at its foot; a narrow rail of icons in a small window."""
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QFont, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from app import theme as look
 from app.colors import mix
 from app.formats import tip
 from app.icons import paint_icon, paint_state, placed, rounded, smooth
-from app.language import mark, tr
+from app.language import tr
 from app.theme import STATE_TONE, theme
 from app.tray.tray_icons import paint_app_icon
 from app.widgets.basics import Divider
 from app.widgets.boxes import add, hbox, scrolling, vbox
 from app.widgets.buttons import Toggle
-from core.contracts.status import State
+from core.contracts.status import STATE_WORD, State
 
 WIDTH, RAIL_WIDTH = 212, 64
 MARGIN = 12
-CHIP_HEIGHT, REASON_LINES = 72, 3
+CHIP_HEIGHT, CHIP_MARGIN, REASON_LINES = 72, 10, 6
+"""Its least height, what is free above and below the words together, and the lines of the longest reason."""
 LEAST_HEIGHT = 26
 """Of a page's row, in a low window with large text."""
 COUNT_GAP = 12
-STATE_WORD: dict[State, str] = {
-    "contributing": mark("Contributing"),
-    "waiting": mark("Waiting for idle"),
-    "yielding": mark("Giving your PC back"),
-    "paused": mark("Paused"),
-    "limited": mark("Limited"),
-    "preparing": mark("Preparing"),
-    "leaving": mark("Quitting"),
-    "attention": mark("Needs attention"),
-}
 
 
 class _Mark(QWidget):
@@ -130,7 +121,7 @@ def broken(text: str, metrics: QFontMetrics, width: int, most: int) -> list[str]
         width: of a line, pixels.
         most: lines at most.
     """
-    words, lines = text.split(), list[str]()
+    words, lines = [word for word in text.split(" ") if word], list[str]()
     while words:
         fits = 1
         while fits < len(words) and metrics.horizontalAdvance(" ".join(words[: fits + 1])) <= width:
@@ -158,7 +149,18 @@ class StateChip(QAbstractButton):
             self.setText(tr(STATE_WORD[state]))
             self.setAccessibleName(tr("State: {state}. {reason}", state=tr(STATE_WORD[state]), reason=reason))
             self.setToolTip(tip(f"{tr(STATE_WORD[state])}. {reason}"))
+            self._fit()
             self.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Take the height that the words need; in the rail there are none."""
+        word, line = (QFontMetrics(theme().font(role)).height() for role in ("cap_strong", "micro"))
+        lines = 0 if self.width() < theme().px(RAIL_WIDTH) else len(self.reason_lines())
+        self.setFixedHeight(max(theme().px(CHIP_HEIGHT), word + lines * line + CHIP_MARGIN))
 
     def reason_lines(self) -> list[str]:
         """The reason as it is shown."""

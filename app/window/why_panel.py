@@ -18,8 +18,7 @@ from app.widgets.buttons import Button
 from app.window.focus_ring import FocusRing
 from app.window.rule_row import MARKS, SETTINGS, RuleRow
 from app.window.sheet import Sheet
-from app.window.sidebar import STATE_WORD
-from core.contracts.status import Status, YieldStatus
+from core.contracts.status import STATE_WORD, Status, YieldStatus
 from core.control.why import FEW, PROMISE_MS, UNKNOWN, Why, promise, uses_gpus, verdict, why
 
 WIDTH = 612

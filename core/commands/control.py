@@ -8,7 +8,7 @@ import filelock
 from core.commands import common
 from core.contracts.control import LOCK_FILE
 from core.contracts.notices import english
-from core.contracts.status import Status
+from core.contracts.status import STATE_WORD, Status
 from core.contracts.words import clock, duration
 from core.control.why import gpu_is_paused
 from core.store.data_folder import data_path
@@ -45,11 +45,16 @@ def start(options: argparse.Namespace) -> None:
         print(f"It does not compute yet: {english(status.reason)} {english(status.until)}")
 
 
+def _now(status: Status) -> str:
+    word = STATE_WORD[status.state]
+    return f"Now {word[0].lower()}{word[1:]}: {english(status.reason)} {english(status.until)}".rstrip()
+
+
 def _end_start(options: argparse.Namespace) -> None:
     with common.client(options) as client:
         client.call("end_lift", {"rule": "choice"}, dict)
         now = client.call("status", {}, Status)
-    print(f"All rules hold again. Now {now.state}: {english(now.reason)} {english(now.until)}".rstrip())
+    print(f"All rules hold again. {_now(now)}")
 
 
 def resume(options: argparse.Namespace) -> None:
@@ -58,7 +63,7 @@ def resume(options: argparse.Namespace) -> None:
         client.call("resume", {}, dict)
         now = client.call("status", {}, Status)
     done = "Resumed." if before.state == "paused" or gpu_is_paused(before.why) else "It was not paused."
-    print(f"{done} Now {now.state}: {english(now.reason)} {english(now.until)}".rstrip())
+    print(f"{done} {_now(now)}")
 
 
 def quit(options: argparse.Namespace) -> None:

@@ -14,7 +14,7 @@ from core.contracts.control import StatusParams
 from core.contracts.errors import DataFolderError
 from core.contracts.kinds import TASKS
 from core.contracts.notices import english, notice
-from core.contracts.status import ProcessStatus, Status
+from core.contracts.status import STATE_WORD, ProcessStatus, Status
 from core.regular_files import open_regular
 from core.store.data_folder import data_path
 
@@ -37,7 +37,7 @@ def describe(status: Status, others: list[Status]) -> str:
         status: of the PC, with the first of its runs.
         others: the same with each other run.
     """
-    rows = [("State", f"{status.state}: {english(status.reason)} {english(status.until)}")]
+    rows = [("State", f"{STATE_WORD[status.state]}: {english(status.reason)} {english(status.until)}")]
     at_goal = {run.id for run in status.runs if run.reached}
     rows += [row for one in (status, *others) for row in _run(one, one.run_id in at_goal)]
     rows += [("Memory", ", ".join(map(_memory, status.processes)))]
@@ -67,7 +67,7 @@ def _run(status: Status, reached: bool) -> list[tuple[str, str]]:
         loss += f" ({status.loss / math.log(2):.2f} bits per byte)"
     hosted = f"{len(status.experts)} here, {sum(expert.updates for expert in status.experts):,} updates"
     return [
-        ("Run", f"{status.run} ({status.run_title}), step {status.step:,}, {status.samples:,} {unit}"),
+        ("Run", f"{status.run} ({status.run_title}), step {status.step:,}; the model saw {status.samples:,} {unit}"),
         ("Speed", f"{status.samples_per_s:,.0f} {unit}/s, {status.calls_per_s:,.0f} expert calls/s on {status.device}"),
         ("Model", f"accuracy {accuracy}, training loss {loss}"),
         ("Experts", hosted if status.layers else "none: every PC that trains holds the whole model"),

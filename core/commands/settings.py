@@ -15,7 +15,7 @@ from core.contracts import manifest
 from core.contracts.allowed import allowed
 from core.contracts.control import SetSettingsParams
 from core.contracts.errors import NotRunning, SettingsError
-from core.contracts.settings import Settings
+from core.contracts.settings import Settings, late
 from core.contracts.status import Status
 from core.store import settings_file
 from core.store.data_folder import data_folder, data_path
@@ -45,7 +45,7 @@ def settings(options: argparse.Namespace) -> None:
     else:
         width = max(map(len, KINDS))
         for name, field in KINDS.items():
-            print(f"{name:{width}}  {_written(getattr(now, name))}  ({field.metadata['label']})")
+            print(f"{name:{width}}  {_written(name, getattr(now, name))}  ({field.metadata['label']})")
 
 
 def _read(folder: Path) -> Settings:
@@ -53,11 +53,12 @@ def _read(folder: Path) -> Settings:
 
 
 def _show(name: str, now: Settings) -> None:
-    field, unit = KINDS[name], KINDS[name].metadata["unit"]
-    print(f"{name} = {_written(getattr(now, name))}{f' {unit}' if unit else ''}")
-    print(f"{field.metadata['label']}. {field.metadata['help']}".strip())
+    field, value = KINDS[name], getattr(now, name)
+    unit = "" if _word(name, value) else field.metadata["unit"]
+    print(f"{name} = {_written(name, value)}{f' {unit}' if unit else ''}")
+    print(" ".join(filter(None, (f"{field.metadata['label']}.", field.metadata["help"], late(field)))))
     if told := _allowed(name):
-        print(f"It may be {told}; it is {_written(field.default)} unless it is changed.")
+        print(f"It may be {told}; it is {_written(name, field.default)} unless it is changed.")
 
 
 def _show_limit(options: argparse.Namespace) -> None:
@@ -87,12 +88,28 @@ def _change(options: argparse.Namespace) -> None:
     except NotRunning:
         settings_file.save(folder, changed)
         late = " at the next start"
-    print(f"{name} is {_written(getattr(changed, name))}{late}.")
+    print(f"{name} is {_written(name, getattr(changed, name))}{late}.")
+
+
+def _words(name: str) -> dict[str, Any]:
+    """What the app calls values of a setting, and these: choices whose name is one word, and what numbers stand for."""
+    shown, kind = KINDS[name].metadata, inspect.type_info(get_type_hints(Settings, include_extras=True)[name])
+    words = {label: value for value, label in shown.get("choices", {}).items() if " " not in label}
+    words |= {shown["zero"]: 0} if "zero" in shown else {}
+    if "most" in shown and isinstance(kind, inspect.IntType):
+        words[shown["most"]] = kind.le
+    return {word.lower(): value for word, value in words.items()}
+
+
+def _word(name: str, value: Any) -> str:
+    return next((word for word, meant in _words(name).items() if meant == value), "")
 
 
 def _value(name: str, text: str) -> Any:
     """What was typed, as the type of the setting wants it; as text where it is no such thing."""
-    usual = KINDS[name].default
+    usual, words = KINDS[name].default, _words(name)
+    if text.lower() in words:
+        return words[text.lower()]
     if isinstance(usual, bool):
         return SWITCH.get(text.lower(), text)
     if isinstance(usual, tuple):
@@ -110,11 +127,16 @@ def _allowed(name: str) -> str:
     kind = inspect.type_info(get_type_hints(Settings, include_extras=True)[name])
     if isinstance(kind, inspect.BoolType):
         return "on or off"
-    return "" if isinstance(kind, inspect.StrType | inspect.VarTupleType) else str(allowed(name, kind))
+    if isinstance(kind, inspect.StrType | inspect.VarTupleType):
+        return ""
+    if isinstance(kind, inspect.LiteralType):
+        return f"one of: {', '.join(_written(name, value) for value in KINDS[name].metadata['choices'])}"
+    return ", or ".join([str(allowed(name, kind)), *(f'"{word}"' if " " in word else word for word in _words(name))])
 
 
-def _written(value: Any) -> str:
+def _written(name: str, value: Any) -> str:
     """A value as it is typed."""
+    value = _word(name, value) or value
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, tuple | list):

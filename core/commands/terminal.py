@@ -9,7 +9,7 @@ from rich.text import Text
 from core.contracts.attention import labelled
 from core.contracts.kinds import TASKS
 from core.contracts.notices import english
-from core.contracts.status import Status
+from core.contracts.status import STATE_WORD, Status
 from core.contracts.words import counted
 from core.worker.peer import Peer
 
@@ -24,7 +24,8 @@ async def show(worker: Peer) -> None:
     def picture() -> Group:
         status = worker.status()
         state = Text.assemble(
-            (status.state, STYLES.get(status.state, "bold")), f"  {english(status.reason)} {english(status.until)}"
+            (STATE_WORD[status.state], STYLES.get(status.state, "bold")),
+            f"  {english(status.reason)} {english(status.until)}",
         )
         rows = [state, Text(figures(status))]
         rows += [Text(f"{word}: {said}", style=ATTENTION[word]) for word, said in labelled(status.attention)]

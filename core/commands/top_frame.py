@@ -17,7 +17,7 @@ from core.contracts.ledger import Amounts, Totals
 from core.contracts.network_status import NetworkStatus, PeerStatus
 from core.contracts.notices import english
 from core.contracts.peer_names import called
-from core.contracts.status import DeviceStatus, RunStatus, Status
+from core.contracts.status import STATE_WORD, DeviceStatus, RunStatus, State, Status
 from core.contracts.words import counted, duration, electricity, traffic
 from core.logs import printable
 
@@ -80,12 +80,12 @@ def frame(seen: Seen, console: Console | None) -> RenderableType:
     return Group(*parts, _peers(peers[: max(0, room)], connected), _foot())
 
 
-def _head(state: str, now: float) -> Table:
+def _head(state: State, now: float) -> Table:
     head = Table.grid(expand=True)
     head.add_column()
     head.add_column(justify="right")
     head.add_row(
-        Text.assemble(("Hearth  ", "bold"), (state, STYLES.get(state, "bold"))),
+        Text.assemble(("Hearth  ", "bold"), (STATE_WORD[state], STYLES.get(state, "bold"))),
         time.strftime("%H:%M:%S", time.localtime(now)),
     )
     return head
@@ -112,7 +112,7 @@ def _more(shown: Table, left: int) -> None:
 
 def _runs(status: Status) -> Table:
     """How far each run is, and how fast."""
-    shown = _columns("Run", "rate/s", "trained", "step", "loss", "accuracy", "experts")
+    shown = _columns("Run", "rate/s", "model saw", "step", "loss", "accuracy", "experts")
     for run in status.runs[:MOST]:
         shown.add_row(*_run(run))
     _more(shown, len(status.runs) - MOST)

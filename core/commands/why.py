@@ -7,7 +7,7 @@ from rich.text import Text
 
 from core.commands import common, tables
 from core.contracts.notices import english
-from core.contracts.status import Status
+from core.contracts.status import STATE_WORD, Status
 from core.control.why import FINE, LIFTED, UNKNOWN, Why, promise, uses_gpus, verdict, why
 
 MARKS = {FINE: ("✓", ""), UNKNOWN: ("?", "dim"), LIFTED: ("-", "")}
@@ -28,7 +28,7 @@ def panel(answer: Why) -> RenderableType:
 
     running = answer.state in ("contributing", "preparing")
     head = Text(f"Why am I {'' if running else 'not '}running?", style="bold")
-    state = Text(f"{answer.state.capitalize()}. {english(answer.reason)} {english(answer.until)}")
+    state = Text(f"{STATE_WORD[answer.state]}. {english(answer.reason)} {english(answer.until)}")
     table = tables.table()
     for name in ("", "Rule", "Now", "By your settings", "Verdict"):
         table.add_column(name, overflow="fold")

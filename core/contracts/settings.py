@@ -21,7 +21,8 @@ Share = Annotated[int, msgspec.Meta(ge=5, le=100)]
 Celsius = Annotated[int, msgspec.Meta(ge=0, le=110)]
 Watts = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
 Megabytes = Annotated[int, msgspec.Meta(ge=0, le=1_048_576)]
-Rate = Annotated[int, msgspec.Meta(ge=0, le=10_000_000)]
+NO_LIMIT = 10_000_000
+Rate = Annotated[int, msgspec.Meta(ge=0, le=NO_LIMIT)]
 Minutes = Annotated[int, msgspec.Meta(ge=0, le=1440)]
 Text = Annotated[str, msgspec.Meta(max_length=schedule.MAX_TEXT)]
 Names = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=128)], ...], msgspec.Meta(max_length=64)]
@@ -30,7 +31,8 @@ Names = Annotated[tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=128
 def setting(default: Any, group: str, label: str, help: str, unit: str = "", **form: Any) -> Any:
     """A field of `Settings` with what the form shows beside it.
 
-    `form`: labels of `choices`, `step`, `zero` (the word for 0), `placeholder`, `hidden` (another page shows it),
+    `form`: labels of `choices`, `step`, `zero` (the word for 0), `most` (that for the greatest
+    value), `placeholder`, `hidden` (another page shows it),
     `restart` (the worker reads it at its start only), `window` (the app's window reads it at its start only).
     """
     return dataclasses.field(
@@ -42,7 +44,8 @@ START, IDLE, GAMES, DEVICES, NETWORK, SCHEDULE, ENERGY, NOTICES, ADVANCED = (
     "Run and start", "Idle and power", "Programs and games", "Devices", "Network", "Schedule", "Energy",
     "Notifications", "Advanced",
 )  # fmt: skip
-NEXT_START = "Applies after a restart."
+LATE = {"restart": "Applies after a restart.", "window": "Applies after a restart of the window."}
+"""What the form says of settings that are marked so."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Settings:
         "digits", START, "Run",
         "The network that this PC helps to train. Three come with Hearth: two read handwritten digits, one of them "
         "without experts; one learns to continue text from the Python manual. An organiser's manifest (a .toml "
-        "or .json file) brings others. " + NEXT_START,
+        "or .json file) brings others.",
         restart=True,
     )  # fmt: skip
     profile: Profile = setting(
@@ -141,8 +144,7 @@ class Settings:
     )  # fmt: skip
     experts_memory_mb: Megabytes = setting(
         0, DEVICES, "Memory for experts",
-        "How much memory the experts hosted for others may take; automatic is a quarter of what is free at the start. "
-        + NEXT_START,
+        "How much memory the experts hosted for others may take; automatic is a quarter of what is free at the start.",
         "MB", step=256, zero="Automatic", restart=True,
     )  # fmt: skip
     checkpoints_disk_mb: Annotated[int, msgspec.Meta(ge=64, le=16_777_216)] = setting(
@@ -156,19 +158,18 @@ class Settings:
     )
     peers: bool = setting(
         True, NETWORK, "Work with other peers",
-        "This PC joins the other volunteers of its run by itself. Off, it trains alone and calls nobody. "
-        + NEXT_START,
+        "This PC joins the other volunteers of its run by itself. Off, it trains alone and calls nobody.",
         restart=True,
     )  # fmt: skip
     lan: bool = setting(
         True, NETWORK, "Find peers on this network",
-        "PCs in the same local network that train the same run find each other without any address. " + NEXT_START,
+        "PCs in the same local network that train the same run find each other without any address.",
         restart=True,
     )  # fmt: skip
     relay: bool = setting(
         True, NETWORK, "Pass on what others cannot send directly",
         "As a backbone peer this PC relays between peers whose routers keep them apart. It cannot read what it passes "
-        "on, and passes on 4 MB/s at most. " + NEXT_START,
+        "on, and passes on 4 MB/s at most.",
         restart=True,
     )  # fmt: skip
     on_metered: bool = setting(
@@ -177,12 +178,12 @@ class Settings:
     upload_kb_s: Rate = setting(
         0, NETWORK, "Upload at most",
         "To all peers together. Automatic is a quarter of your line's upload, as measured with peers, and spares your "
-        "local network. For no limit at all, enter 10,000,000.",
-        "KB/s", step=100, zero="Automatic",
+        "local network.",
+        "KB/s", step=100, zero="Automatic", most="No limit",
     )  # fmt: skip
     download_kb_s: Rate = setting(
         0, NETWORK, "Download at most", "From all peers together. Automatic is twice the automatic limit for uploads.",
-        "KB/s", step=100, zero="Automatic",
+        "KB/s", step=100, zero="Automatic", most="No limit",
     )  # fmt: skip
     quota_mb: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] = setting(
         0, NETWORK, "Monthly traffic", "Both ways, in a calendar month; then the network waits for the next one.", "MB",
@@ -240,7 +241,7 @@ class Settings:
     )  # fmt: skip
     language: Literal["system", "en", "de"] = setting(
         "system", "Appearance", "Language",
-        "System follows your desktop's language. Applies after a restart of the window.",
+        "System follows your desktop's language.",
         choices={"system": "System", "en": "English", "de": "Deutsch"}, window=True,
     )  # fmt: skip
     screensaver_min: Minutes = setting(
@@ -275,8 +276,7 @@ class Settings:
     )  # fmt: skip
     control_port: Annotated[int, msgspec.Meta(ge=0, le=65_535)] = setting(
         0, ADVANCED, "Control port",
-        "Loopback port that this window and the command line use to reach the worker; 0 picks a free one. "
-        + NEXT_START,
+        "Loopback port that this window and the command line use to reach the worker; 0 picks a free one.",
         restart=True, zero="Any free one",
     )  # fmt: skip
 
@@ -327,6 +327,11 @@ def _profile_of(settings: Settings) -> Profile:
         if profile_values(name).items() <= values.items():
             return name
     return "own"
+
+
+def late(field: "dataclasses.Field[Any]") -> str:
+    """What the form says of a setting that is only read at a start; "" of the others."""
+    return next((words for marked, words in LATE.items() if field.metadata.get(marked)), "")
 
 
 def convert(values: dict[str, Any]) -> Settings:

@@ -14,6 +14,17 @@ RECENT_YIELDS = 50
 """Single measurements told in a status."""
 Resource = Literal["cpu", "gpu", "network", "training"]
 State = Literal["contributing", "waiting", "yielding", "paused", "limited", "preparing", "leaving", "attention"]
+STATE_WORD: dict[State, str] = {
+    "contributing": "Contributing",
+    "waiting": "Waiting for idle",
+    "yielding": "Giving your PC back",
+    "paused": "Paused",
+    "limited": "Limited",
+    "preparing": "Preparing",
+    "leaving": "Quitting",
+    "attention": "Needs attention",
+}
+"""As the app and the command line say it."""
 Pid = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]

@@ -20,7 +20,7 @@ from core.contracts.control import Bye, Snapshot
 from core.contracts.credit import BoardParams, Credit, Leaderboard, Published
 from core.contracts.errors import HearthError
 from core.contracts.notices import Notice, english
-from core.contracts.status import BenchmarkStatus, CurvePoint, LogLine, RunStatus, Status
+from core.contracts.status import STATE_WORD, BenchmarkStatus, CurvePoint, LogLine, RunStatus, Status
 from core.logs import Ring
 from core.net.background import Background
 from core.policy.decide import Decision
@@ -351,7 +351,7 @@ class Peer:
             self.ledger.tick()
             before, self._told = self._told, decision
             if before is None or decision.state != before.state:
-                log.info("%s: %s", decision.state, english((*decision.reason, *decision.until)))
+                log.info("%s: %s", STATE_WORD[decision.state], english((*decision.reason, *decision.until)))
                 self._publish(now)
             elif now - self._published >= PUBLISH_S:
                 self._publish(now)

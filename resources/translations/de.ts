@@ -372,6 +372,14 @@
       <translation>Hast du einen Link bekommen?</translation>
     </message>
     <message>
+      <source>A network whose experts are shared out among this PC and others.</source>
+      <translation>Ein Netz, dessen Experten auf diesen PC und andere verteilt sind.</translation>
+    </message>
+    <message>
+      <source>This PC</source>
+      <translation>Dieser PC</translation>
+    </message>
+    <message>
       <source>{rate} samples</source>
       <translation>{rate} Beispiele</translation>
     </message>
@@ -575,10 +583,6 @@
     <message>
       <source>{amount}: reached on {day}</source>
       <translation>{amount}: erreicht am {day}</translation>
-    </message>
-    <message>
-      <source>This PC</source>
-      <translation>Dieser PC</translation>
     </message>
     <message>
       <source>Nothing yet. Bars appear within a minute after this PC starts to compute.</source>
@@ -2622,8 +2626,8 @@
       <translation>Insgesamt gerechnet</translation>
     </message>
     <message>
-      <source>Trained on</source>
-      <translation>Trainiert mit</translation>
+      <source>Trained here</source>
+      <translation>Hier trainiert</translation>
     </message>
     <message>
       <source>Answered for others</source>
@@ -2908,6 +2912,10 @@
       <translation>Datei {name}</translation>
     </message>
     <message>
+      <source>At most</source>
+      <translation>Höchstens</translation>
+    </message>
+    <message>
       <source>{label}: every hour</source>
       <translation>{label}: jede Stunde</translation>
     </message>
@@ -2963,6 +2971,13 @@
       <source>Reset</source>
       <translation>Zurücksetzen</translation>
     </message>
+    <message numerus="yes">
+      <source>This PC has %Ln core(s).</source>
+      <translation>
+        <numerusform>Dieser PC hat %Ln Kern.</numerusform>
+        <numerusform>Dieser PC hat %Ln Kerne.</numerusform>
+      </translation>
+    </message>
     <message>
       <source>Reset all of these</source>
       <translation>Alle zurücksetzen</translation>
@@ -2970,13 +2985,6 @@
     <message>
       <source>Changed from the standard value</source>
       <translation>Weicht vom Standardwert ab</translation>
-    </message>
-    <message numerus="yes">
-      <source>This PC has %Ln core(s).</source>
-      <translation>
-        <numerusform>Dieser PC hat %Ln Kern.</numerusform>
-        <numerusform>Dieser PC hat %Ln Kerne.</numerusform>
-      </translation>
     </message>
     <message>
       <source>Reset all of {title}</source>
@@ -3565,12 +3573,8 @@
       <translation>Hearth läuft nicht</translation>
     </message>
     <message>
-      <source>bytes of text in {steps} steps</source>
-      <translation>Bytes Text in {steps} Schritten</translation>
-    </message>
-    <message>
-      <source>samples in {steps} steps</source>
-      <translation>Beispiele in {steps} Schritten</translation>
+      <source>bytes of text seen by the model in {steps} steps</source>
+      <translation>Bytes Text hat das Modell in {steps} Schritten gesehen</translation>
     </message>
     <message>
       <source>answered a call</source>
@@ -3591,6 +3595,10 @@
     <message>
       <source>Touch it and it is yours within {time} (p95, last {count} times).</source>
       <translation>Berühre ihn, und er gehört binnen {time} wieder dir (p95, die letzten {count} Male).</translation>
+    </message>
+    <message>
+      <source>samples seen by the model in {steps} steps</source>
+      <translation>Beispiele hat das Modell in {steps} Schritten gesehen</translation>
     </message>
     <message>
       <source>experts in {shown} of {layers} layers, {here} of them here</source>
@@ -3811,34 +3819,6 @@
       <translation>Lauf: {title} ({run})</translation>
     </message>
     <message>
-      <source>Contributing</source>
-      <translation>Hilft mit</translation>
-    </message>
-    <message>
-      <source>Waiting for idle</source>
-      <translation>Wartet auf Leerlauf</translation>
-    </message>
-    <message>
-      <source>Giving your PC back</source>
-      <translation>Gibt den PC frei</translation>
-    </message>
-    <message>
-      <source>Paused</source>
-      <translation>Pausiert</translation>
-    </message>
-    <message>
-      <source>Limited</source>
-      <translation>Eingeschränkt</translation>
-    </message>
-    <message>
-      <source>Quitting</source>
-      <translation>Beendet sich</translation>
-    </message>
-    <message>
-      <source>Needs attention</source>
-      <translation>Braucht deine Hilfe</translation>
-    </message>
-    <message>
       <source>State: {state}. {reason}</source>
       <translation>Zustand: {state}. {reason}</translation>
     </message>
@@ -3922,6 +3902,34 @@
       <source>d MMMM</source>
       <translation>d. MMMM</translation>
     </message>
+    <message>
+      <source>Contributing</source>
+      <translation>Hilft mit</translation>
+    </message>
+    <message>
+      <source>Waiting for idle</source>
+      <translation>Wartet auf Leerlauf</translation>
+    </message>
+    <message>
+      <source>Giving your PC back</source>
+      <translation>Gibt den PC frei</translation>
+    </message>
+    <message>
+      <source>Paused</source>
+      <translation>Pausiert</translation>
+    </message>
+    <message>
+      <source>Limited</source>
+      <translation>Eingeschränkt</translation>
+    </message>
+    <message>
+      <source>Quitting</source>
+      <translation>Beendet sich</translation>
+    </message>
+    <message>
+      <source>Needs attention</source>
+      <translation>Braucht deine Hilfe</translation>
+    </message>
   </context>
   <context>
     <name>settings</name>
@@ -3934,8 +3942,8 @@
       <translation>Lauf</translation>
     </message>
     <message>
-      <source>The network that this PC helps to train. Three come with Hearth: two read handwritten digits, one of them without experts; one learns to continue text from the Python manual. An organiser's manifest (a .toml or .json file) brings others. Applies after a restart.</source>
-      <translation>Das Netz, das dieser PC trainieren hilft. Drei kommen mit Hearth: Zwei lesen handgeschriebene Ziffern, eines davon ohne Experten; eines lernt, Text aus dem Python-Handbuch fortzusetzen. Das Manifest eines Veranstalters (eine .toml- oder .json-Datei) bringt andere. Gilt nach einem Neustart.</translation>
+      <source>The network that this PC helps to train. Three come with Hearth: two read handwritten digits, one of them without experts; one learns to continue text from the Python manual. An organiser's manifest (a .toml or .json file) brings others.</source>
+      <translation>Das Netz, das dieser PC trainieren hilft. Drei kommen mit Hearth: Zwei lesen handgeschriebene Ziffern, eines davon ohne Experten; eines lernt, Text aus dem Python-Handbuch fortzusetzen. Das Manifest eines Veranstalters (eine .toml- oder .json-Datei) bringt andere.</translation>
     </message>
     <message>
       <source>Profile</source>
@@ -4190,8 +4198,8 @@
       <translation>Arbeitsspeicher für Experten</translation>
     </message>
     <message>
-      <source>How much memory the experts hosted for others may take; automatic is a quarter of what is free at the start. Applies after a restart.</source>
-      <translation>Wie viel Arbeitsspeicher die für andere beherbergten Experten nehmen dürfen; automatisch ist ein Viertel dessen, was beim Start frei ist. Gilt nach einem Neustart.</translation>
+      <source>How much memory the experts hosted for others may take; automatic is a quarter of what is free at the start.</source>
+      <translation>Wie viel Arbeitsspeicher die für andere beherbergten Experten nehmen dürfen; automatisch ist ein Viertel dessen, was beim Start frei ist.</translation>
     </message>
     <message>
       <source>Disk space for Hearth</source>
@@ -4218,24 +4226,24 @@
       <translation>Mit anderen Peers arbeiten</translation>
     </message>
     <message>
-      <source>This PC joins the other volunteers of its run by itself. Off, it trains alone and calls nobody. Applies after a restart.</source>
-      <translation>Dieser PC verbindet sich von selbst mit den anderen Freiwilligen seines Laufs. Ist das aus, trainiert er allein und verbindet sich mit niemandem. Gilt nach einem Neustart.</translation>
+      <source>This PC joins the other volunteers of its run by itself. Off, it trains alone and calls nobody.</source>
+      <translation>Dieser PC verbindet sich von selbst mit den anderen Freiwilligen seines Laufs. Ist das aus, trainiert er allein und verbindet sich mit niemandem.</translation>
     </message>
     <message>
       <source>Find peers on this network</source>
       <translation>Peers in diesem Netzwerk finden</translation>
     </message>
     <message>
-      <source>PCs in the same local network that train the same run find each other without any address. Applies after a restart.</source>
-      <translation>PCs im selben lokalen Netzwerk, die denselben Lauf trainieren, finden einander ohne jede Adresse. Gilt nach einem Neustart.</translation>
+      <source>PCs in the same local network that train the same run find each other without any address.</source>
+      <translation>PCs im selben lokalen Netzwerk, die denselben Lauf trainieren, finden einander ohne jede Adresse.</translation>
     </message>
     <message>
       <source>Pass on what others cannot send directly</source>
       <translation>Weiterreichen, was andere nicht direkt senden können</translation>
     </message>
     <message>
-      <source>As a backbone peer this PC relays between peers whose routers keep them apart. It cannot read what it passes on, and passes on 4 MB/s at most. Applies after a restart.</source>
-      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen. Er kann nicht lesen, was er weiterreicht, und reicht höchstens 4 MB/s weiter. Gilt nach einem Neustart.</translation>
+      <source>As a backbone peer this PC relays between peers whose routers keep them apart. It cannot read what it passes on, and passes on 4 MB/s at most.</source>
+      <translation>Als Backbone-Peer vermittelt dieser PC zwischen Peers, deren Router sie voneinander trennen. Er kann nicht lesen, was er weiterreicht, und reicht höchstens 4 MB/s weiter.</translation>
     </message>
     <message>
       <source>Use metered networks</source>
@@ -4250,8 +4258,12 @@
       <translation>Upload höchstens</translation>
     </message>
     <message>
-      <source>To all peers together. Automatic is a quarter of your line's upload, as measured with peers, and spares your local network. For no limit at all, enter 10,000,000.</source>
-      <translation>An alle Peers zusammen. Automatisch ist ein Viertel deines Uploads, gemessen mit Peers; dein lokales Netzwerk ist ausgenommen. Für gar keine Grenze gib 10.000.000 ein.</translation>
+      <source>To all peers together. Automatic is a quarter of your line's upload, as measured with peers, and spares your local network.</source>
+      <translation>An alle Peers zusammen. Automatisch ist ein Viertel deines Uploads, gemessen mit Peers; dein lokales Netzwerk ist ausgenommen.</translation>
+    </message>
+    <message>
+      <source>No limit</source>
+      <translation>Keine Grenze</translation>
     </message>
     <message>
       <source>Download at most</source>
@@ -4268,10 +4280,6 @@
     <message>
       <source>Both ways, in a calendar month; then the network waits for the next one.</source>
       <translation>In beide Richtungen, in einem Kalendermonat; dann wartet das Netzwerk auf den nächsten.</translation>
-    </message>
-    <message>
-      <source>No limit</source>
-      <translation>Keine Grenze</translation>
     </message>
     <message>
       <source>Name on boards</source>
@@ -4418,8 +4426,8 @@
       <translation>Sprache</translation>
     </message>
     <message>
-      <source>System follows your desktop's language. Applies after a restart of the window.</source>
-      <translation>„System“ folgt der Sprache deiner Oberfläche. Gilt nach einem Neustart des Fensters.</translation>
+      <source>System follows your desktop's language.</source>
+      <translation>„System“ folgt der Sprache deiner Oberfläche.</translation>
     </message>
     <message>
       <source>English</source>
@@ -4498,12 +4506,20 @@
       <translation>Steuerport</translation>
     </message>
     <message>
-      <source>Loopback port that this window and the command line use to reach the worker; 0 picks a free one. Applies after a restart.</source>
-      <translation>Loopback-Port, über den dieses Fenster und die Kommandozeile den Worker erreichen; 0 wählt einen freien. Gilt nach einem Neustart.</translation>
+      <source>Loopback port that this window and the command line use to reach the worker; 0 picks a free one.</source>
+      <translation>Loopback-Port, über den dieses Fenster und die Kommandozeile den Worker erreichen; 0 wählt einen freien.</translation>
     </message>
     <message>
       <source>Any free one</source>
       <translation>Ein freier</translation>
+    </message>
+    <message>
+      <source>Applies after a restart.</source>
+      <translation>Gilt nach einem Neustart.</translation>
+    </message>
+    <message>
+      <source>Applies after a restart of the window.</source>
+      <translation>Gilt nach einem Neustart des Fensters.</translation>
     </message>
   </context>
   <context>
@@ -5035,7 +5051,7 @@
     </message>
     <message>
       <source>compute.stopped</source>
-      <translation>Der Rechenprozess steht; keine Arbeit ist verloren.</translation>
+      <translation>Angehalten; keine Arbeit ist verloren.</translation>
     </message>
     <message>
       <source>compute.stopping</source>
@@ -6165,6 +6181,10 @@
     <message>
       <source>line.twice</source>
       <translation>Höchstens {rate:traffic}/s von Peers außerhalb deines lokalen Netzwerks: das Doppelte der automatischen Upload-Grenze.</translation>
+    </message>
+    <message>
+      <source>line.unlimited</source>
+      <translation>Keine Grenze, wie du es gewählt hast.</translation>
     </message>
     <message>
       <source>line.unmeasured</source>

@@ -2008,6 +2008,10 @@
       <translation>At most {rate:traffic}/s from peers outside your local network: twice the automatic upload limit.</translation>
     </message>
     <message>
+      <source>line.unlimited</source>
+      <translation>No limit, as you chose.</translation>
+    </message>
+    <message>
       <source>line.unmeasured</source>
       <translation>At most {rate:traffic}/s to peers outside your local network, until your upload is measured.</translation>
     </message>

@@ -33,6 +33,7 @@ from core.contracts.files import TRUNK
 from core.contracts.kinds import MODELS
 from core.contracts.ledger import Totals
 from core.contracts.manifest import Manifest
+from core.contracts.settings import NO_LIMIT
 from core.contracts.status import Status
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.kernel_gate import KernelGate
@@ -81,7 +82,7 @@ LOOK_S, LEAST_S, TOLD_S = 0.5, 0.05, 15.0
 """Between two looks at how far all are, at most and at least, and between two lines of progress."""
 LIMIT_S = 2400.0
 """The longest that one run may train; it is judged as far as it came."""
-UNLIMITED = {"upload_kb_s": 10_000_000, "download_kb_s": 10_000_000}
+UNLIMITED = {"upload_kb_s": NO_LIMIT, "download_kb_s": NO_LIMIT}
 """The whole of the line counts, not the quarter that Hearth takes until its user chooses."""
 END_S = 240.0
 """For a worker to save and end."""

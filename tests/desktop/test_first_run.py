@@ -113,6 +113,12 @@ def test_enter_goes_on_but_agrees_only_by_the_button(
     assert first.current.title == first.lend.title
 
 
+def test_the_first_step_is_full(qtbot: QtBot, desktop: Desktop, first: FirstRun) -> None:
+    desktop.window.resize(1040, 720)
+    [last] = [one for one in first.welcome.findChildren(QLabel) if one.text().startswith("Three more steps")]
+    qtbot.waitUntil(lambda: last.mapTo(first, last.rect().bottomLeft()).y() > 0.8 * first.height())
+
+
 def test_consent_says_what_it_will_take_of_this_pc(first: FirstRun) -> None:
     words = " ".join(label.text() for label in first.consent.findChildren(QLabel))
     assert "up to 32 experts in about" in words and " of memory." in words
@@ -165,6 +171,8 @@ def test_the_whole_way_to_the_pages(
     assert isinstance(away, SwitchControl) and isinstance(profile, ChoiceControl) and isinstance(run, RunControl)
     assert away.switch.isChecked()  # as was said when the user agreed
     assert "50% of the time" in lend.limits.text()
+    words = " ".join(label.text() for label in lend.findChildren(QLabel))
+    assert "restart" not in words, "nothing runs yet"
     profile.segments._buttons["quiet"].click()
     assert "25% of the time" in lend.limits.text() and "70 °C" in lend.limits.text()
     run.choice.setFocus()
@@ -233,13 +241,18 @@ def test_the_speed_test_shows_its_progress_and_figures(
     for _ in range(3):
         first.go_on()
     speed = first.speed
+    high = speed.height()
     qtbot.waitUntil(speed.bar.isVisible)  # it begins by itself
     qtbot.waitUntil(lambda: ("start_now", {"seconds": 60.0}) in toy.asked)
     toy.tell("status", make_status(cpu=True, processes=[ProcessStatus("compute", 9, 200.0)]))
     qtbot.waitUntil(lambda: "Measuring" in speed.words.text())
+    qtbot.wait(0)
+    assert speed.height() == high, "the cards below stay where they are"
     answer[0] = measured(time.time())
     qtbot.waitUntil(lambda: speed.speed.accessibleName() == "One expert: 6,100 samples/s")
     assert not speed.bar.isVisible() and speed.threads.accessibleName() == "Fastest with: 2 threads"
+    qtbot.wait(0)
+    assert speed.height() == high
     qtbot.waitUntil(lambda: ("start_now", {"seconds": 0.001}) in toy.asked)  # the rest of the minute is not lent
     click(speed.start)
     qtbot.waitUntil(lambda: ("benchmark", {"again": True, "run": None}) in toy.asked)

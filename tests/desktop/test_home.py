@@ -27,14 +27,13 @@ from app.widgets.fire import ROWS, Fire
 from app.widgets.plot import ticks
 from app.window.main_window import MainWindow
 from app.window.page import Page
-from app.window.sidebar import STATE_WORD
 from app.worker.client import WorkerClient
 from core.community.ledger import Ledger
 from core.community.reading import read_only
 from core.contracts.control import ErrorInfo
 from core.contracts.ledger import Amounts
 from core.contracts.notices import english, notice, plain
-from core.contracts.status import CurvePoint, DeviceStatus, State
+from core.contracts.status import STATE_WORD, CurvePoint, DeviceStatus, State
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_network_page import make_network, make_peers
 

@@ -107,7 +107,7 @@ def test_each_run_says_what_it_does_for_whom_and_what_this_pc_gave(
     assert (
         card.reason.text() == "312 B of text per second, step 420." and card.until.text() == "Stops when you pause it."
     )
-    assert card._trained.accessibleName() == "Trained on: 7,000 bytes"
+    assert card._trained.accessibleName() == "Trained here: 7,000 bytes"
     assert card._calls.accessibleName() == "Answered for others: 1 call"
     assert card.share.text() == "75% of the time that this PC computes" and card.weight.spin.value() == 3
     qtbot.waitUntil(lambda: card.pill._label.text() == "Signed by a5a5a5a5a5a5a5a5")

@@ -523,7 +523,7 @@ def test_state_and_figures_are_those_of_the_worker(qtbot: QtBot, feed: Feed, toy
         "02:47", "Contributing", "You have been away for 12 min.", "Until you come.",
         "Touch it and it is yours within 118 ms (p95, last 7 times).",
         "30 experts, 2 of them here", "141 peers connected", "52 calls to experts here per second",
-        "134,400 samples in 4,200 steps", "0.210 training loss",
+        "134,400 samples seen by the model in 4,200 steps", "0.210 training loss",
     ]  # fmt: skip
     toy.hang_up()
     qtbot.waitUntil(lambda: NOT_AGREED in words(feed))

@@ -18,6 +18,7 @@ from app.formats import duration, seconds_of
 from app.language import BRITISH, Catalogue, speak, use
 from app.pages.settings.setting_controls import (
     ChoiceControl,
+    LimitControl,
     NumberControl,
     RunControl,
     SwitchControl,
@@ -32,7 +33,7 @@ from core.contracts import control as wire
 from core.contracts import manifest
 from core.contracts.line import LimitStatus, LineStatus
 from core.contracts.notices import notice, plain
-from core.contracts.settings import Settings, cores
+from core.contracts.settings import NO_LIMIT, Settings, cores
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_runs import DIGITS
 from tests.unit.test_manifest_files import TINY
@@ -373,6 +374,28 @@ def test_a_group_is_reset_as_a_whole_and_alone(qtbot: QtBot, page: SettingsPage,
     qtbot.waitUntil(lambda: (toy.settings["upload_kb_s"], toy.settings["quota_mb"]) == (0, 0))
     qtbot.waitUntil(lambda: not group.reset.isVisible())
     assert toy.settings["theme"] == "dark"
+
+
+def test_a_limit_of_the_line_is_automatic_a_number_or_none(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    control = page.rows["upload_kb_s"].control
+    assert isinstance(control, LimitControl)
+    assert control.choice.currentText() == "Automatic" and not control.number.isVisible()
+    control.choice.setFocus()
+    QTest.keyClick(control.choice, Qt.Key.Key_End)
+    qtbot.waitUntil(lambda: toy.settings["upload_kb_s"] == NO_LIMIT)
+    assert control.choice.currentText() == "No limit" and not control.number.isVisible()
+    QTest.keyClick(control.choice, Qt.Key.Key_Up)
+    qtbot.waitUntil(lambda: toy.settings["upload_kb_s"] == 1000)
+    qtbot.waitUntil(lambda: page.values["upload_kb_s"] == 1000 and control.number.isVisible())
+    spin = control.number.spin
+    spin.setFocus()
+    spin.selectAll()
+    QTest.keyClicks(spin, "250")
+    QTest.keyClick(spin, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: toy.settings["upload_kb_s"] == 250)
+    page.apply({"upload_kb_s": 0})  # from elsewhere
+    qtbot.waitUntil(lambda: control.choice.currentText() == "Automatic")
+    assert not control.number.isVisible()
 
 
 def test_the_limit_in_force_is_told_beside_the_setting(page: SettingsPage) -> None:

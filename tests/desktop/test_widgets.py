@@ -364,10 +364,14 @@ def test_the_chip_tells_all_of_what_is_usual(plain_theme: None, qtbot: QtBot, sc
         window.resize(1600, 1000)  # more than its screen has
         QApplication.processEvents()
         chip, usual = window.sidebar.chip, told((notice("user.away_for", idle=720), notice("run.training", n=80)))
-        chip.set_state("contributing", usual)
-        assert " ".join(chip.reason_lines()) == usual
-        heights = {role: QFontMetrics(theme().font(role)).height() for role in ("cap_strong", "micro")}
-        assert heights["cap_strong"] + len(chip.reason_lines()) * heights["micro"] <= chip.height()
+        long = told((notice("cpu_busy.reason", share=0.6), notice("compute.stopped")))
+        word, line = (QFontMetrics(theme().font(role)).height() for role in ("cap_strong", "micro"))
+        for reason in (usual, long, told((notice("programs.reason", program="Blender"), notice("compute.stopped")))):
+            chip.set_state("yielding", reason)
+            assert " ".join(chip.reason_lines()) == reason
+            assert word + len(chip.reason_lines()) * line <= chip.height()
+        QApplication.processEvents()
+        assert chip.geometry().bottom() < chip.parentWidget().height(), "it grows upwards"
     finally:
         speak("system")
 

@@ -15,6 +15,7 @@ from core.contracts.credit import Published
 from core.contracts.ledger import Amounts
 from core.contracts.network_status import DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus
 from core.contracts.notices import Sentences, plain
+from core.contracts.settings import NO_LIMIT
 from core.contracts.status import DeviceStatus, RuleStatus
 from core.contracts.trunk_status import PartStatus, TrunkStatus
 from core.control.doctor import examine
@@ -108,13 +109,13 @@ class State(msgspec.Struct):
 def test_resume_says_what_comes_of_it(said: Any) -> None:
     busy = State("yielding", (plain("Others are busy."),), (plain("Ends when they are not."),))
     _, text = said("resume", status=[busy, busy], resume=[{}])
-    assert text == "It was not paused. Now yielding: Others are busy. Ends when they are not.\n"
+    assert text == "It was not paused. Now giving your PC back: Others are busy. Ends when they are not.\n"
     _, text = said(
         "resume",
-        status=[State("paused", (plain("You paused."),)), State("starting", (plain("It loads."),))],
+        status=[State("paused", (plain("You paused."),)), State("preparing", (plain("It loads."),))],
         resume=[{}],
     )
-    assert text == "Resumed. Now starting: It loads.\n"
+    assert text == "Resumed. Now preparing: It loads.\n"
     gpu = State("contributing", (plain("It trains."),), why=(RuleStatus("gpu_choice", plain(""), plain(""), ("gpu",)),))
     _, text = said("resume", status=[gpu, State("contributing", (plain("It trains."),))], resume=[{}])
     assert text.startswith("Resumed. Now contributing")
@@ -204,14 +205,20 @@ def test_settings_are_listed_shown_and_changed_without_a_worker(
         captured = capsys.readouterr()
         return captured.out + captured.err
 
-    assert re.search(r"^threads +0  \(", said(), re.M)
-    assert "It may be a whole number from 0 to 1,024; it is 0" in said("threads")
+    assert re.search(r"^threads +automatic  \(", said(), re.M)
+    assert "It may be a whole number from 0 to 1,024, or automatic; it is automatic" in said("threads")
     assert said("threads", "3") == "threads is 3 at the next start.\n"
     assert said("exclusive_programs", "blender, obs") == "exclusive_programs is blender,obs at the next start.\n"
     assert said("idle_only", "ON") == "idle_only is on at the next start.\n"
     now = settings_file.load(tmp_path)[0]
     assert (now.threads, now.exclusive_programs, now.idle_only) == (3, ("blender", "obs"), True)
-    assert "threads = 3" in said("threads")
+    assert "threads = 3" in said("threads") and "Applies after a restart." in said("lan")
+    assert "profile is custom" in said("profile", "Custom") and "profile is custom" in said("profile", "own")
+    assert said("upload_kb_s", "no limit") == 'upload_kb_s is "no limit" at the next start.\n'
+    assert said("download_kb_s", "0") == "download_kb_s is automatic at the next start.\n"
+    assert 'upload_kb_s = "no limit"\n' in said("upload_kb_s")
+    now = settings_file.load(tmp_path)[0]
+    assert (now.profile, now.upload_kb_s, now.download_kb_s) == ("own", NO_LIMIT, 0)
     for words, fault in (
         (("threads", "many"), "threads cannot be 'many'; it must be a whole number from 0 to 1,024"),
         (("on_battery", "maybe"), "it must be on or off"),

@@ -12,7 +12,7 @@ from core.contracts.errors import CallRefused
 from core.contracts.line import Line
 from core.contracts.net import LINE_TEST, AskLine, LineTested, kind_of
 from core.contracts.notices import Notice
-from core.contracts.settings import Settings
+from core.contracts.settings import NO_LIMIT, Settings
 from core.identity import Identity, PeerId
 from core.net import line
 from core.net.addresses import in_local_network
@@ -55,6 +55,12 @@ def test_what_the_user_chooses_holds_for_all_peers_and_each_way_for_itself() -> 
     found = limits(Settings(upload_kb_s=700), Line(1_000 * KB, 1.0), 0.0)
     assert found.all == (700 * KB, 0.0) and found.far == (0.0, 500 * KB)
     assert (found.told.upload.far, found.told.download.far) == (False, True)
+
+
+def test_no_limit_is_none_until_the_months_traffic_runs_out() -> None:
+    found = limits(Settings(upload_kb_s=NO_LIMIT, download_kb_s=NO_LIMIT), Line(1_000 * KB, 1.0), 0.0)
+    assert found.all == found.far == (0.0, 0.0) and str(found.told.download.why) == "No limit, as you chose."
+    assert limits(Settings(upload_kb_s=NO_LIMIT), Line(), 100 * KB).all[0] == 100 * KB
 
 
 @pytest.mark.parametrize(("last", "code"), [(100 * KB, "line.quota"), (10_000 * KB, "line.measured")])

@@ -61,7 +61,7 @@ def drawn(what: Seen, rows: int | None = 24, columns: int = 80) -> list[str]:
 def test_it_says_all_that_home_shows() -> None:
     text = "\n".join(drawn(seen()))
     for words in (
-        "contributing",
+        "Contributing",
         "Training runs on 1 thread.",
         "Stops when you pause it.",
         "1,812",

@@ -14,8 +14,7 @@ from app.widgets.boxes import STRETCH, hbox, vbox
 from app.widgets.buttons import Button
 from app.widgets.fire import SAMPLES, FirePanel
 from app.window.pause_button import Pausable, PauseButton
-from app.window.sidebar import STATE_WORD
-from core.contracts.status import State, Status
+from core.contracts.status import STATE_WORD, State, Status
 
 HEIGHT = 194
 WHY = {True: mark("Why am I running?"), False: mark("Why am I not running?")}

@@ -16,12 +16,11 @@ from app.theme import theme
 from app.widgets.basics import Figure, Figures, Label, Notice, Pair, Panel, Pill, StaleCard
 from app.widgets.boxes import STRETCH, add, grid_box, hbox, holding, vbox
 from app.widgets.buttons import Button
-from app.window.sidebar import STATE_WORD
 from core.contracts.ledger import Amounts
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails
 from core.contracts.run_times import BEGINS
-from core.contracts.status import RunStatus, State, Status
+from core.contracts.status import STATE_WORD, RunStatus, State, Status
 from core.contracts.telemetry import RunNotice
 
 MOST_WEIGHT = 1000
@@ -89,7 +88,7 @@ class RunCard(StaleCard):
         self.reason, self.until = Label("", "body", wrap=True), Label("", "body", "text2", wrap=True)
         self.news, self.says = Notice("peer", "info"), Notice("peer", "person")
         self._today, self._ever = Figure(tr("Computed today")), Figure(tr("Computed in total"))
-        self._trained, self._calls = Figure(tr("Trained on")), Figure(tr("Answered for others"))
+        self._trained, self._calls = Figure(tr("Trained here")), Figure(tr("Answered for others"))
         self._figures = (self._today, self._ever, self._trained, self._calls)
         self.values = [figure.value for figure in self._figures]
         self.weight = NumberControl(tr("Weight of {run}", run=name), "", 1, 1, MOST_WEIGHT)

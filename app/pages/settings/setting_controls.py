@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app import theme as look
 from app.formats import tip
-from app.language import in_fahrenheit, to_fahrenheit, tr, tr_run, tr_setting
+from app.language import in_fahrenheit, percent, to_fahrenheit, tr, tr_run, tr_setting
 from app.pages.settings.week_grid import WeekGrid
 from app.theme import theme
 from app.widgets.basics import Label
@@ -88,7 +88,7 @@ class NumberControl(Control):
         self.spin.setSingleStep(self._whole(step))
         self.spin.setSpecialValueText(zero)
         if unit != "s":
-            self.spin.setSuffix(unit and f" {unit}")
+            self.spin.setSuffix(percent("") if unit == "%" else unit and f" {unit}")
         word = self.spin.fontMetrics().horizontalAdvance(zero)
         self.spin.setFixedWidth(max(theme().px(WIDTH), word + theme().px(ROUND_WORD)))
         super().__init__(self.spin)
@@ -109,6 +109,41 @@ class NumberControl(Control):
         self.spin.setMaximum(max(self.spin.maximum(), self._whole(value)))  # chosen elsewhere, it is shown as it is
         self.spin.setValue(self._whole(value))
         self.spin.blockSignals(False)
+
+
+class LimitControl(Control):
+    """No number, or one: the least value and the greatest have words.
+
+    Args:
+        zero, most: these words.
+    """
+
+    def __init__(self, label: str, unit: str, step: int, high: int, zero: str, most: str) -> None:
+        self.choice, self.number = Choice(), NumberControl(label, unit, step, 1, high - 1)
+        self.choice.setAccessibleName(label)
+        for word, value in ((zero, 0), (tr("At most"), None), (most, high)):
+            self.choice.addItem(word, value)
+        self.words = f"{zero} {most}"
+        super().__init__(holding(hbox(self.choice, self.number, spacing=look.S)))
+        self.setFocusProxy(self.choice)
+        self.number.show_value(10 * step)
+        self.choice.activated.connect(self._activated)
+        self.number.chosen.connect(self.chosen.emit)
+
+    def show_value(self, value: Any) -> None:
+        place = self.choice.findData(value)
+        if place < 0:
+            self.number.show_value(value)
+        self._show(place if place >= 0 else self.choice.findData(None))
+
+    def _show(self, place: int) -> None:
+        self.choice.setCurrentIndex(place)
+        self.number.setVisible(self.choice.itemData(place) is None)
+
+    def _activated(self, place: int) -> None:
+        self._show(place)
+        value = self.choice.itemData(place)
+        self.chosen.emit(self.number.spin.value() if value is None else value)
 
 
 class TemperatureControl(NumberControl):
@@ -285,6 +320,8 @@ def make_control(field: "dataclasses.Field[Any]", kind: Any) -> Control:
     if field.name == "threads":
         high = min(high, cores())
     step, zero = metadata.get("step", 1), tr_setting(metadata.get("zero", ""))
+    if most := tr_setting(metadata.get("most", "")):
+        return LimitControl(label, tr_setting(metadata["unit"]), step, high, zero, most)
     if metadata["unit"] == "°C":
         return TemperatureControl(label, step, low, high, zero)
     return NumberControl(label, tr_setting(metadata["unit"]), step, low, high, zero, inner is float)

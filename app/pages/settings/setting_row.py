@@ -21,7 +21,7 @@ from app.widgets.boxes import STRETCH, Part, hbox, vbox
 from app.widgets.buttons import Button
 from app.window.focus_ring import order_page
 from core.contracts.errors import HearthError
-from core.contracts.settings import cores
+from core.contracts.settings import cores, late
 from core.system.link_handler import opens_links
 from core.system.start_at_login import start_at_login
 
@@ -196,13 +196,24 @@ class Row(QWidget):
         return bool(self._value != self.default)
 
 
-def row_of(field: "dataclasses.Field[Any]", kind: Any) -> Row:
-    """The row of a declared setting."""
-    explanation = tr_setting(field.metadata["help"])
+def row_of(field: "dataclasses.Field[Any]", kind: Any, first: bool = False) -> Row:
+    """The row of a declared setting.
+
+    Args:
+        field: of `Settings`.
+        kind: its type.
+        first: nothing has read it yet that would have to be started again.
+    """
+    words = [tr_setting(field.metadata["help"])]
     if field.name == "threads":
-        explanation = f"{explanation} {tr('This PC has %Ln core(s).', cores())}"
+        words.append(tr("This PC has %Ln core(s).", cores()))
+    if not first:
+        words.append(tr_setting(late(field)))
     control, default = make_control(field, kind), DEFAULTS[field.name]
-    reader = "worker" if field.metadata.get("restart") else "window" if field.metadata.get("window") else ""
+    reader = (
+        "" if first else "worker" if field.metadata.get("restart") else "window" * bool(field.metadata.get("window"))
+    )
+    explanation = " ".join(filter(None, words))
     return Row(tr_setting(field.metadata["label"]), explanation, control, default, reader, synonyms(field.name))
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from core.contracts.line import LimitStatus, Line, LineStatus
 from core.contracts.notices import notice
-from core.contracts.settings import Settings
+from core.contracts.settings import NO_LIMIT, Settings
 
 PART = 4
 """Of the measured upload a PC whose user has chosen no limit takes so small a part at most."""
@@ -45,6 +45,8 @@ def limits(settings: Settings, line: Line, last: float) -> Limits:
 def _limit(chosen: float, usual: LimitStatus, last: float) -> LimitStatus:
     if last and last <= (chosen or usual.bytes_s):
         return LimitStatus(last, False, notice("line.quota", rate=last))
+    if chosen >= 1000.0 * NO_LIMIT:
+        return LimitStatus(0.0, False, notice("line.unlimited"))
     return LimitStatus(chosen, False, notice("line.chosen", rate=chosen)) if chosen else usual
 
 
