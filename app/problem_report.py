@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 
 from app import program_files
-from core import __version__
 from core.contracts.status import Status
 from core.logs import FILE as LOG_FILE
 from core.regular_files import open_regular
 from core.store.settings_file import FILE as SETTINGS_FILE
+from core.version import VERSION
 
 LOG_BYTES = 2_000_000
 """Of each log file, its end; the log's own limit is half of it."""
@@ -73,7 +73,7 @@ def bundle(folder: Path, status: Status | None) -> bytes:
 def _program() -> str:
     program = program_files.read()
     lines = [
-        f"Hearth {__version__}, build {program.digest}",
+        f"Hearth {VERSION}, build {program.digest}",
         platform.platform(),
         f"Python {platform.python_version()}",
         "",

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from core import __version__
 from core.contracts.errors import DataFolderError
 from core.contracts.notices import notice
 from core.contracts.settings import Settings
 from core.regular_files import read_regular
 from core.store.settings_file import write_atomically
+from core.version import VERSION
 
 FILE = "consent.json"
 TERMS = 1
@@ -46,7 +46,7 @@ def give(folder: Path, where: Literal["app", "command line"]) -> Consent:
     Raises:
         DataFolderError: it cannot be written.
     """
-    consent = Consent(1, TERMS, datetime.now(UTC).replace(microsecond=0), where, __version__)
+    consent = Consent(1, TERMS, datetime.now(UTC).replace(microsecond=0), where, VERSION)
     write_atomically(folder / FILE, msgspec.json.format(msgspec.json.encode(consent)))
     return consent
 

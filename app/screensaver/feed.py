@@ -8,11 +8,12 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from app.language import mark, told, tr
 from app.pages.experts.grid_layer import EVERY_MS, Layer
 from app.worker.client import WorkerClient
-from core import __version__, consent
+from core import consent
 from core.contracts.control import Snapshot
 from core.contracts.network_status import NetworkParams, NetworkStatus
 from core.contracts.notices import Notice
 from core.contracts.status import CellStatus, GridStatus, Status
+from core.version import VERSION
 
 PLANES = 6
 """Layers that are shown: the first ones."""
@@ -46,7 +47,7 @@ class Feed(QObject):
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._folder = folder
-        self.client = WorkerClient(folder, __version__, self, "screensaver")
+        self.client = WorkerClient(folder, VERSION, self, "screensaver")
         self.status: Status | None = None
         """None: no worker answers."""
         self.sentence = ""

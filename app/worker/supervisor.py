@@ -18,12 +18,13 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.worker.client import WorkerClient
 from app.worker.supervision import Do, Phase, Report, Supervision, exit_reason
-from core import __version__, consent
+from core import consent
 from core.contracts import errors
 from core.contracts.build import hearth_command
 from core.contracts.control import ADDRESS_FILE, Address
 from core.contracts.notices import FAULTS_AS_NOTICES, Notice, fault_of, notice
 from core.regular_files import empty_regular, open_regular, read_regular
+from core.version import VERSION
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ def is_elsewhere(folder: Path) -> bool:
 
 def supervise(folder: Path) -> "Supervisor":
     """The supervisor of a data folder's worker: it looks for one, or starts one, if the user has agreed."""
-    supervisor = Supervisor(folder, WorkerClient(folder, __version__))
+    supervisor = Supervisor(folder, WorkerClient(folder, VERSION))
     if supervisor.elsewhere or consent.read(folder) is not None:
         supervisor.start()
     return supervisor

@@ -19,7 +19,6 @@ import psutil
 import torch
 from torch import Tensor
 
-from core import __version__
 from core.contracts.errors import DataFolderError
 from core.contracts.manifest import Manifest
 from core.contracts.model import Model
@@ -35,6 +34,7 @@ from core.runtime.load import FIRST_PACE
 from core.runtime.runtime import MIN_ROWS, PASS_S
 from core.runtime.threads import team
 from core.store.settings_file import write_atomically
+from core.version import VERSION
 
 log = logging.getLogger(__name__)
 
@@ -218,7 +218,7 @@ def _undisturbed(seconds: Iterable[float]) -> float:
 def _subject(model: Model, products: str) -> Subject:
     assert model.expert
     memory_gb = round(psutil.virtual_memory().total / 2**30)
-    versions = __version__, str(torch.__version__)
+    versions = VERSION, str(torch.__version__)
     return Subject(processor(), cores(), memory_gb, *versions, model.expert, model.width, model.hidden, products)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-import core
+from core import version
 
 FOLDER = Path(sys.executable).parent
 """Of a packaged Hearth: its executable lies there, with the two files below beside it."""
@@ -50,7 +50,7 @@ def this_build() -> Build:
     """
     frozen, origin = _is_frozen(), _origin() if _is_frozen() else Origin()
     managed = frozen and (FOLDER / MANAGED_FILE).exists()
-    return Build(core.__version__, origin.commit, origin.hash, frozen, managed)
+    return Build(version.VERSION, origin.commit, origin.hash, frozen, managed)
 
 
 def installed_version() -> str:
@@ -58,7 +58,7 @@ def installed_version() -> str:
     try:
         if _is_frozen():
             return _origin().version
-        return str(ast.literal_eval(Path(core.__file__).read_text().splitlines()[0].partition(" = ")[2]))
+        return str(ast.literal_eval(Path(version.__file__).read_text().splitlines()[0].partition(" = ")[2]))
     except (OSError, ValueError, SyntaxError, IndexError, msgspec.MsgspecError):
         return ""
 

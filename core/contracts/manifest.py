@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from core import __version__
+from core import version
 from core.contracts.documents import Document, parsed
 from core.contracts.errors import ManifestError
 from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, Ends, TaskKind
@@ -288,7 +288,7 @@ def _known(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _invalid(source: str, why: Notice) -> ManifestError:
-    return ManifestError(notice("manifest.invalid", source=source, why=why, version=__version__))
+    return ManifestError(notice("manifest.invalid", source=source, why=why, version=version.VERSION))
 
 
 def _located(document: Document, trouble: Notice) -> Notice:
@@ -343,7 +343,7 @@ def _too_new(needs: object) -> Notice | None:
         wanted = [int(part) for part in msgspec.convert(needs, Release).split(".")]
     except msgspec.ValidationError:
         return None
-    have = __version__
+    have = version.VERSION
     if wanted <= [int(part) for part in have.split(".")[:3]]:
         return None
     return notice("manifest.too_new", needs=str(needs), have=have)

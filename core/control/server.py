@@ -26,10 +26,10 @@ from core.contracts.telemetry import NoticeParams
 from core.contracts.trunk_status import TrunkParams
 from core.control.doctor import examine
 from core.regular_files import read_regular
+from core.version import VERSION
 from core.worker import prompts
 from core.worker.collecting import collected_of
 from core.worker.peer import Peer
-from core.worker.report import VERSION
 from core.worker.run_report import report_of
 
 log = logging.getLogger(__name__)

@@ -28,6 +28,7 @@ from core.policy.limits.traffic import Traffic
 from core.store import settings_file
 from core.store.quota import Quota
 from core.store.small_files import Files
+from core.version import VERSION
 from core.worker import joined_runs, opening
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
@@ -35,7 +36,7 @@ from core.worker.energy import Energy
 from core.worker.limits import Caps
 from core.worker.places import NetworkOptions
 from core.worker.policy import Policy
-from core.worker.report import VERSION, Report
+from core.worker.report import Report
 from core.worker.run import Resources, Run
 from core.worker.runs import Runs
 from core.worker.speed import benchmark_of

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from core import __version__
 from core.contracts.control import PROTOCOL
 from core.contracts.line import LineStatus
 from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
 from core.contracts.status import ProcessStatus, RuleStatus, Status
+from core.version import VERSION
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import Energy
@@ -20,8 +20,6 @@ from core.worker.policy import Policy
 from core.worker.run import Run
 from core.worker.runs import Runs
 from core.worker.windows import Windows
-
-VERSION = __version__
 
 
 class Report:

@@ -9,8 +9,8 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from core import __version__
 from core.contracts.build import BUILD_FILE
+from core.version import VERSION
 from installers.bundle.parts import bill, licences, parts_of
 
 ROOT = Path(__file__).parents[2]
@@ -46,12 +46,12 @@ def finish(out: Path) -> None:
         out: the bundle's folder.
     """
     parts = parts_of(out / "_internal")
-    (out / "sbom.cdx.json").write_text(bill(parts, __version__, made_at()))
+    (out / "sbom.cdx.json").write_text(bill(parts, VERSION, made_at()))
     (out / "LICENCES.txt").write_text(licences(parts, (ROOT / "LICENSE").read_text()))
     for path in out.rglob("*"):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
-    (out / BUILD_FILE).write_text(json.dumps({"version": __version__, "commit": commit(), "hash": digest(out)}) + "\n")
+    (out / BUILD_FILE).write_text(json.dumps({"version": VERSION, "commit": commit(), "hash": digest(out)}) + "\n")
 
 
 def digest(folder: Path) -> str:

@@ -14,9 +14,9 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QImage, QPainter
 
 from app.tray.tray_icons import paint_app_icon
-from core import __version__
 from core.cli import command_parser
 from core.contracts.build import MANAGED_FILE
+from core.version import VERSION
 from installers.bundle.build import ROOT, made_at
 
 FILES = Path(__file__).parent / "files"
@@ -71,13 +71,13 @@ def main() -> int:
     shutil.rmtree(work, ignore_errors=True)
     root = work / "deb"
     fill(root / "usr", bundle)
-    deb(root, out / f"hearth_{__version__}_amd64.deb")
-    name = f"hearth-{__version__}-linux-amd64"
+    deb(root, out / f"hearth_{VERSION}_amd64.deb")
+    name = f"hearth-{VERSION}-linux-amd64"
     unpacked = work / name
     (root / "usr").rename(unpacked)
     (unpacked / "lib/hearth" / MANAGED_FILE).unlink()
     shutil.rmtree(unpacked / "share/lintian", ignore_errors=True)
-    about = UNPACKED.format(version=__version__, depends=" ".join(libraries()))
+    about = UNPACKED.format(version=VERSION, depends=" ".join(libraries()))
     (unpacked / "README.txt").write_text(about)
     archive(unpacked, out / f"{name}.tar.zst")
     return 0
@@ -101,7 +101,7 @@ def fill(usr: Path, bundle: Path) -> None:
     _write(saver / "hearth", '#!/bin/sh\nexec /usr/bin/hearth screensaver "$@"\n').chmod(0o755)
     day = datetime.fromtimestamp(made_at(), UTC).date().isoformat()
     for name, place in PLACES.items():
-        text = (FILES / name).read_text().replace("@VERSION@", __version__).replace("@DATE@", day)
+        text = (FILES / name).read_text().replace("@VERSION@", VERSION).replace("@DATE@", day)
         _write(usr / place if place.endswith(".xml") else usr / place / name, text)
     parser = command_parser()
     for shell, place in {"bash": "bash-completion/completions/hearth", "zsh": "zsh/vendor-completions/_hearth"}.items():
@@ -136,7 +136,7 @@ def deb(root: Path, out: Path) -> None:
     control.mkdir()
     depends = ", ".join([f"libc6 (>= {platform.libc_ver()[1]})", *libraries()])
     size = sum(path.stat().st_size for path in files) // 1024
-    _write(control / "control", CONTROL.format(version=__version__, size=size, depends=depends))
+    _write(control / "control", CONTROL.format(version=VERSION, size=size, depends=depends))
     sums = subprocess.run(
         ["md5sum", *(str(path.relative_to(root)) for path in files)], cwd=root, stdout=subprocess.PIPE, check=True
     )

@@ -14,11 +14,11 @@ from pytestqt.qtbot import QtBot
 from app import notifications
 from app.notifications import ATTENTION_S, Attention, Milestones, Notifier, milestone
 from app.worker.client import WorkerClient
-from core import __version__
 from core.community.ledger import Ledger
 from core.community.reading import read_only
 from core.contracts.ledger import Amounts
 from core.contracts.settings import Settings
+from core.version import VERSION
 from tests.desktop.conftest import ToyWorker
 
 
@@ -55,7 +55,7 @@ class Heard:
     """A notifier with what it told."""
 
     def __init__(self, folder: Path) -> None:
-        self.client = WorkerClient(folder, __version__)
+        self.client = WorkerClient(folder, VERSION)
         self.told: list[str] = []
         self.seen = False
         view = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)

@@ -371,7 +371,7 @@ def test_the_chip_tells_all_of_what_is_usual(plain_theme: None, qtbot: QtBot, sc
             assert " ".join(chip.reason_lines()) == reason
             assert word + len(chip.reason_lines()) * line <= chip.height()
         QApplication.processEvents()
-        assert chip.geometry().bottom() < chip.parentWidget().height(), "it grows upwards"
+        assert chip.geometry().bottom() < window.sidebar.height(), "it grows upwards"
     finally:
         speak("system")
 

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LAYERS = [
-    {"core.contracts"},
+    {"core.contracts", "core.version"},
     {
         "core.logs",
         "core.hardware",

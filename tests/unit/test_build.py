@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core import __version__
 from core.contracts import build
 from core.contracts.build import Build, hearth_command, this_build
+from core.version import VERSION
 
 
 @pytest.fixture(autouse=True)
@@ -27,12 +27,12 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_from_the_sources_it_is_no_package() -> None:
-    assert this_build() == Build(__version__, "", "", frozen=False, managed_by_distribution=False)
+    assert this_build() == Build(VERSION, "", "", frozen=False, managed_by_distribution=False)
     assert hearth_command("status") == [sys.executable, "-m", "core", "status"]
 
 
 def test_a_package_says_what_it_was_made_of(package: Path) -> None:
-    assert this_build() == Build(__version__, "0123abcd", "89ef", frozen=True, managed_by_distribution=False)
+    assert this_build() == Build(VERSION, "0123abcd", "89ef", frozen=True, managed_by_distribution=False)
     assert hearth_command("status") == [sys.executable, "status"]
 
 
