@@ -15,6 +15,7 @@ from torch import Tensor
 
 from core.contracts.errors import ComputeError
 from core.contracts.notices import notice
+from core.experts.balance import Balance
 from core.experts.directory import Directory
 from core.experts.gating import Gate, add_up
 from core.experts.grid import Coords
@@ -43,12 +44,14 @@ class BeamSearch:
         self._k = k
         self._cells: Sequence[Coords] = ()
         self._columns = torch.empty(0, len(gate.shape), dtype=torch.int64)
+        self._balance = Balance()
 
-    async def choose(self, heads: Tensor) -> Beam:
+    async def choose(self, heads: Tensor, even: bool = False) -> Beam:
         """The k experts with the highest scores, or all if fewer are active.
 
         Args:
             heads: [batch, sum of M], the gate's output without gradient.
+            even: spread the load, as in training.
 
         Raises:
             ComputeError: the layer has no active expert.
@@ -61,7 +64,8 @@ class BeamSearch:
         if cells is not self._cells:
             self._cells, self._columns = cells, self._gate.columns(torch.tensor(cells))
         scores = add_up(heads, self._columns)
-        chosen = scores.topk(min(self._k, len(cells))).indices
+        k = min(self._k, len(cells))
+        chosen = self._balance.choose(cells, scores, k) if even else scores.topk(k).indices
         return Beam(cells, self._columns, scores, chosen)
 
     async def _search(self, heads: Tensor) -> list[Coords]:

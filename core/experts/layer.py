@@ -115,14 +115,22 @@ class DMoELayer:
         self._passages = itertools.count(random.SystemRandom().randrange(PASSAGES))
         self._audits = Audits(directory, hosts, self._rules, self._trust, self._passages)
 
-    async def forward(self, x: Tensor, run: Run = at_once, inference: bool = False) -> tuple[Tensor, Passed]:
+    async def forward(
+        self, x: Tensor, run: Run = at_once, inference: bool = False, even: bool = False
+    ) -> tuple[Tensor, Passed]:
         """Equation 3: [batch, width] -> [batch, width]; a sample for which no expert answered gets zeros.
+
+        Args:
+            x: [batch, width].
+            run: runs its kernels.
+            inference: no backward pass follows.
+            even: spread the load, as in training.
 
         Raises:
             ComputeError: the layer has no active expert at all.
         """
         heads = await run(self.gate, x)
-        beam = await self._search.choose(heads)
+        beam = await self._search.choose(heads, even)
         order, calls = await run(self._group, x, beam)
         hosts = await self._directory.hosts([call.uid for call in calls])
         places = [hosts[call.uid][0] if call.uid in hosts else None for call in calls]
@@ -186,7 +194,8 @@ class DMoELayer:
             scores = add_up(self.gate(x), passed.beam.columns)
             loss = torch.sum(scores.gather(1, passed.mixed) * by_score)
             if self._balance:
-                loss = loss + self._balance * len(x) * balance_loss(scores, passed.beam.chosen)
+                best = scores.topk(passed.beam.chosen.shape[1]).indices  # what was chosen is even already
+                loss = loss + self._balance * len(x) * balance_loss(scores, best)
         return torch.autograd.grad(loss, [x, *self.gate.parameters()])
 
 

@@ -164,7 +164,7 @@ class Trainer(Movable):
             ComputeError: no sample was answered by any expert, or something was not finite; the trunk is unchanged.
         """
         run = self._run
-        h, alive, tape, blocked_s = await self._pass(batch.inputs, batch.labels.numel(), run)
+        h, alive, tape, blocked_s = await self._pass(batch.inputs, batch.labels.numel(), run, even=True)
         if not self.batch_bytes:
             self.batch_bytes = max(1, tape_bytes(tape))
             self._measured.set()
@@ -188,7 +188,7 @@ class Trainer(Movable):
         return blocked_s
 
     async def _pass(
-        self, inputs: Tensor, rows: int, run: Run
+        self, inputs: Tensor, rows: int, run: Run, even: bool = False
     ) -> tuple[Tensor, Tensor, list[tuple[Tensor, Passed]], float]:
         """What the head gets for these, which of its `rows` are alive, what went into each segment and what happened in
         the layer behind it, and the seconds for which it waited for nobody but hosts that did not answer.
@@ -201,12 +201,15 @@ class Trainer(Movable):
         network, beside = self._network, self._network.beside(inputs)
         for segment, layer in zip(network.segments, self._layers, strict=False):
             given = await run(segment, h, *beside)
-            y, passed, waited_s = await self._forward(layer, network.into_layer(given).flatten(0, -2), alive, run)
+            x = network.into_layer(given).flatten(0, -2)
+            y, passed, waited_s = await self._forward(layer, x, alive, run, even)
             tape.append((h, passed))
             h, alive, blocked_s = network.after_layer(given, y), alive & passed.alive, blocked_s + waited_s
         return h, alive, tape, blocked_s
 
-    async def _forward(self, layer: DMoELayer, x: Tensor, alive: Tensor, run: Run) -> tuple[Tensor, Passed, float]:
+    async def _forward(
+        self, layer: DMoELayer, x: Tensor, alive: Tensor, run: Run, even: bool
+    ) -> tuple[Tensor, Passed, float]:
         """Through a layer; where nobody answered for any sample that is alive, or the layer's experts have gone since
         the batch began, again: so far nothing was done that would be lost, and peers that were all too slow or too
         busy have less to serve then. The third of what it returns are the seconds before that.
@@ -219,7 +222,7 @@ class Trainer(Movable):
         for tried in range(1, TRIES + 1):
             start = loop.time()
             with contextlib.suppress(ComputeError):
-                y, passed = await layer.forward(x, run)
+                y, passed = await layer.forward(x, run, even=even)
                 if (alive & passed.alive).any():
                     return y, passed, start - began
             self.window.adapt(lost=True)

@@ -12,6 +12,7 @@ import torch
 
 from core.contracts import manifest as manifests
 from core.contracts.manifest import Manifest
+from core.experts.balance import Balance
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Grid
@@ -40,11 +41,12 @@ class PlainLoop:
         grid = Grid(manifest.run, model.layers, model.grid)
         self.k, self.balance = model.k, training.balance
         self.network = build_trunk(manifest, self.batches.ends)
-        cells = list(itertools.product(*map(range, model.grid)))
+        self.cells = cells = list(itertools.product(*map(range, model.grid)))
         self.columns = Gate(model.width, model.grid).columns(torch.tensor(cells))
         self.experts = [
             [build(model, training.seed, grid.uid(layer, cell)) for cell in cells] for layer in range(model.layers)
         ]
+        self.balances = [Balance() for _ in range(model.layers)]
         self.trunk_adam = Adam(self.network, training.trunk_rate, training)
         share = model.k / len(cells)
         self.expert_adams = [
@@ -61,20 +63,21 @@ class PlainLoop:
         h = inputs
         *segments, head = self.network.segments
         beside = self.network.beside(inputs)
-        for segment, gate, experts in zip(segments, self.network.gates, self.experts, strict=True):
+        layers = zip(segments, self.network.gates, self.balances, self.experts, strict=True)
+        for segment, gate, balance, experts in layers:
             given = segment(h, *beside)
             x = self.network.into_layer(given).flatten(0, -2)
             scores = add_up(gate(x), self.columns)
-            best = scores.topk(self.k)
-            weights = best.values.softmax(1)
+            chosen = balance.choose(self.cells, scores.detach(), self.k)
+            weights = scores.gather(1, chosen).softmax(1)
             h = torch.zeros_like(x)
             for index, expert in enumerate(experts):
-                rows, places = (best.indices == index).nonzero(as_tuple=True)
+                rows, places = (chosen == index).nonzero(as_tuple=True)
                 counts.append(len(rows))
                 if len(rows):
                     h = h.index_add(0, rows, expert(x[rows]) * weights[rows, places, None])
             h = self.network.after_layer(given, h)
-            extra = extra + self.balance * len(x) * balance_loss(scores, best.indices)
+            extra = extra + self.balance * len(x) * balance_loss(scores, scores.topk(self.k).indices)
         loss = self.task.losses(head(h, *beside), labels).sum()
         adams = itertools.chain([self.trunk_adam], *self.expert_adams)
         used = [(adam, count) for adam, count in zip(adams, [labels.numel(), *counts], strict=True) if count]
