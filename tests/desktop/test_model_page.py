@@ -328,7 +328,7 @@ def test_cells_of_peers_are_told_from_those_that_nobody_hosts(page: DigitsDemo, 
     cells = [CellStatus(0, True, 1, None, 0, 0), CellStatus(13, False, 1, None, 1, 0)]
     toy.answers["grid"] = lambda params: GridStatus(params["layer"], 2, (4, 4), True, cells)
     page.experts.grids[0].set_hosted((4, 4), [])
-    page._ask_hosts(0)
+    page.experts._ask_hosts(0)
     grid = page.experts.grids[0]
     qtbot.waitUntil(lambda: grid.text((3, 1)) == "Row 3, column 1: hosted by peers, not asked")
     assert grid.text((3, 2)) == "Row 3, column 2: hosted by nobody"

@@ -58,7 +58,7 @@ class TextDemo(QWidget):
         self.go.setMinimumWidth(max(least, self.go.sizeHint().width()))
         self.page = TextBlock()
         self.experts = AnswersCard(
-            tr("Experts that answered"), tr("They light up while the text grows."), hosts, upright=True
+            client, tr("Experts that answered"), tr("They light up while the text grows."), hosts, upright=True
         )
         self.answers = AnswersByByteCard(hosts)
         self.likeliest = Likeliest()
