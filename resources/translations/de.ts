@@ -768,10 +768,6 @@
       <source>Times your PC was given back</source>
       <translation>Rückgaben deines PCs</translation>
     </message>
-    <message>
-      <source>d MMMM yyyy</source>
-      <translation>d. MMMM yyyy</translation>
-    </message>
     <message numerus="yes">
       <source>%Ln sample(s)</source>
       <translation>
@@ -798,10 +794,6 @@
       <translation>{day} {start} bis {end}</translation>
     </message>
     <message>
-      <source>ddd d MMM</source>
-      <translation>ddd d. MMM</translation>
-    </message>
-    <message>
       <source>week from {day}</source>
       <translation>Woche ab {day}</translation>
     </message>
@@ -822,16 +814,8 @@
       <translation>Diese Woche</translation>
     </message>
     <message>
-      <source>d MMM</source>
-      <translation>d. MMM</translation>
-    </message>
-    <message>
       <source>now</source>
       <translation>jetzt</translation>
-    </message>
-    <message>
-      <source>d MMM yyyy</source>
-      <translation>d. MMM yyyy</translation>
     </message>
     <message>
       <source>stopped</source>
@@ -3897,10 +3881,6 @@
     <message>
       <source>{figure}%</source>
       <translation>{figure} %</translation>
-    </message>
-    <message>
-      <source>d MMMM</source>
-      <translation>d. MMMM</translation>
     </message>
     <message>
       <source>Contributing</source>
