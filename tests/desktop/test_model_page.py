@@ -222,7 +222,7 @@ def test_the_experts_that_answered_are_lit_and_listed(qtbot: QtBot, page: Digits
     uids = [row[2].text() for row in page.experts.lists[0]._rows]
     assert uids == ["digits.0.0.0", "digits.0.1.1", "digits.0.2.2", "digits.0.3.3"]
     assert [row[4].text() for row in page.experts.lists[1]._rows] == ["46%", "31%", "15%", ""]
-    assert page.experts._note.text() == "4 best of 16 in each layer"
+    assert page.experts._note.text() == "The 4 best of 16 in each layer"
 
 
 def test_an_error_is_a_sentence_in_the_card(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:

@@ -127,7 +127,7 @@ class AnswersCard(Card):
         layers, shape, uids = self._hosted
         cells = math.prod(shape)
         first = sum(answer.layer == self.grids[0].layer for answer in self._answers)
-        self._note.setText(tr("{best} best of {cells} in each layer", best=first, cells=cells))
+        self._note.setText(tr("The {best} best of {cells} in each layer", best=first, cells=cells))
         sentences = (missing(self._answers), absent(self._answers, len(uids), layers * cells))
         self._missing.set_text(" ".join(filter(None, sentences)))
 

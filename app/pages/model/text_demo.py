@@ -36,7 +36,7 @@ COLDEST, HOTTEST, TENTHS = 0, 20, 7
 REDRAW_S = 0.25
 """Between two pictures of who answered."""
 UNTAUGHT = mark("Not trained yet: what it adds is no better than chance.")
-LINES = mark("Underlined: the model was less sure. Dotted: below 80%, whole: below 40%.")
+LINES = mark("Underlined: the model was less sure. Dotted: below 80%, solid: below 40%.")
 TOO_LONG = mark("The prompt is longer than {most} characters. Shorten it; the model sees only its end.")
 
 
