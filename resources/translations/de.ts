@@ -3693,6 +3693,17 @@
       <translation>Als Tabelle zeigen</translation>
     </message>
     <message>
+      <source>Gives your PC back in {p95} ms</source>
+      <translation>Gibt deinen PC in {p95} ms zurück</translation>
+    </message>
+    <message numerus="yes">
+      <source>It took no longer in 19 of 20 cases. Measured the last %Ln time(s).</source>
+      <translation>
+        <numerusform>In 19 von 20 Fällen dauerte es nicht länger. Gemessen beim letzten Mal.</numerusform>
+        <numerusform>In 19 von 20 Fällen dauerte es nicht länger. Gemessen bei den letzten %Ln Malen.</numerusform>
+      </translation>
+    </message>
+    <message>
       <source>Connecting to the worker</source>
       <translation>Verbindet sich mit dem Worker</translation>
     </message>
@@ -3703,17 +3714,6 @@
     <message>
       <source>Worker connected</source>
       <translation>Worker verbunden</translation>
-    </message>
-    <message>
-      <source>Gives your PC back in {p95} ms</source>
-      <translation>Gibt deinen PC in {p95} ms zurück</translation>
-    </message>
-    <message numerus="yes">
-      <source>It took no longer in 19 of 20 cases. Measured the last %Ln time(s).</source>
-      <translation>
-        <numerusform>In 19 von 20 Fällen dauerte es nicht länger. Gemessen beim letzten Mal.</numerusform>
-        <numerusform>In 19 von 20 Fällen dauerte es nicht länger. Gemessen bei den letzten %Ln Malen.</numerusform>
-      </translation>
     </message>
     <message>
       <source>Dismiss</source>
