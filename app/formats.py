@@ -1,9 +1,7 @@
 """Figures and times as the user's locale writes them."""
 
 import re
-from datetime import datetime
 
-from PySide6.QtCore import QLocale, QTime
 from PySide6.QtGui import Qt
 
 from app import language
@@ -114,8 +112,3 @@ def seconds_of(text: str, unit: str = "s") -> int | None:
     if not text or found is None:
         return None
     return sum(int(part or 0) * size for part, size in zip(found.groups(), UNITS.values(), strict=True))
-
-
-def clock(when: datetime) -> str:
-    """ "14:31" or "2:31 PM"."""
-    return locale().toString(QTime(when.hour, when.minute), QLocale.FormatType.ShortFormat)

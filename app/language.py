@@ -9,12 +9,12 @@ stand in the same files. `python -m tests.translations` brings the files up to d
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from PySide6.QtCore import QCoreApplication, QDate, QLibraryInfo, QLocale, QTranslator
+from PySide6.QtCore import QCoreApplication, QDate, QLibraryInfo, QLocale, QTime, QTranslator
 from PySide6.QtGui import QGuiApplication
 
 from core.contracts import words
@@ -235,25 +235,47 @@ def at_most(value: float, decimals: int) -> str:
     return locale().toString(float(round(value, decimals)), "g", 10)
 
 
+def clock(when: datetime | time) -> str:
+    """ "14:31" or "2:31 PM"."""
+    return locale().toString(QTime(when.hour, when.minute), QLocale.FormatType.ShortFormat)
+
+
+def hour(of_day: int) -> str:
+    """The same of a full hour where there is little room: "14:00" or "2 PM"."""
+    halves = "a" in locale().timeFormat(QLocale.FormatType.ShortFormat).lower()
+    return locale().toString(QTime(of_day % 24, 0), "h AP" if halves else "HH:mm")
+
+
+def day(when: date, *, short: bool = False, year: bool = False, weekday: bool = False) -> str:
+    """ "4 September" or "September 4".
+
+    Args:
+        when: the day.
+        short: the month is, as "4 Sep".
+        year: also this.
+        weekday: also this, as "Fri 4 September".
+    """
+    form = re.sub("^d{4}[^dMy]*|[^dMy]*d{4}$", "", locale().dateFormat(QLocale.FormatType.LongFormat))
+    if not year:
+        form = re.sub("^y+[^dM]*|[^dMy']*('[^']*'[^dMy']*)?y+[^dM]*$", "", form)
+    form = form.replace("MMMM", "MMM") if short else form
+    return locale().toString(QDate(when.year, when.month, when.day), f"ddd {form}" if weekday else form)
+
+
 def _clock(moment: float, now: float) -> str:
-    """ "14:31", with the day's name if that is 20 hours away or more."""
-    time = words.clock(moment, moment)
+    """The clock, with the day's name if that is 20 hours away or more."""
+    local = datetime.fromtimestamp(moment)
     if abs(moment - now) < 20 * 3600:
-        return time
-    name = locale().dayName(datetime.fromtimestamp(moment).isoweekday(), QLocale.FormatType.ShortFormat)
-    return f"{name.removesuffix('.')} {time}"
-
-
-def _date(moment: float, now: float) -> str:
-    day = date.fromtimestamp(moment)
-    return locale().toString(QDate(day.year, day.month, day.day), tr("d MMMM"))
+        return clock(local)
+    name = locale().dayName(local.isoweekday(), QLocale.FormatType.ShortFormat)
+    return f"{name.removesuffix('.')} {clock(local)}"
 
 
 WORKERS = Language(
     _find,
     {
         "clock": _clock,
-        "date": _date,
+        "date": lambda moment, _: day(date.fromtimestamp(moment)),
         "size": lambda amount, _: words.size(amount, at_most),
         "traffic": lambda amount, _: words.traffic(amount, at_most),
         "kwh": lambda kwh, _: words.electricity(kwh, at_most),

@@ -66,9 +66,11 @@ def places(desktop: Desktop) -> Iterator[str]:
         if page.name == "model":
             settle(desktop)
             draw(page)
+        if page.name == "settings":
+            desktop.settings_page.open_section("Run and start")
         yield page.name
     window.open_page("settings")
-    for section in ("Schedule", "Data", "Updates", "Consent"):
+    for section in ("Network", "Schedule", "Data", "Updates", "Consent"):
         desktop.settings_page.open_section(section)
         yield f"settings-{section.lower()}"
     window.open_page("home")

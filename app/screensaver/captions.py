@@ -7,8 +7,8 @@ from typing import NamedTuple
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPixmap
 
-from app.formats import clock, milliseconds, number, rate
-from app.language import mark, told, tr
+from app.formats import milliseconds, number, rate
+from app.language import clock, mark, told, tr
 from app.screensaver.feed import PLANES, Feed
 from app.theme import theme
 from core.contracts.kinds import TASKS

@@ -69,8 +69,10 @@ class Footer(QWidget):
         self.run.update_status(status)
         p95 = status.yields.p95_ms
         measured = status.yields.count >= MIN_YIELDS and p95 is not None
-        self._yields.setText(tr("Yields in {p95} ms (p95)", p95=formats.number(p95 or 0.0)) if measured else "")
-        self._yields.setToolTip(tr("Measured in the last %Ln time(s)", status.yields.count) if measured else "")
+        said = tr("Gives your PC back in {p95} ms", p95=formats.number(p95 or 0.0))
+        how = tr("It took no longer in 19 of 20 cases. Measured the last %Ln time(s).", status.yields.count)
+        self._yields.setText(said if measured else "")
+        self._yields.setToolTip(how if measured else "")
         self._version.setText(f"Hearth {status.version}")
 
     def paintEvent(self, event: QPaintEvent) -> None:

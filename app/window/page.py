@@ -8,8 +8,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app import theme as look
-from app.formats import clock
-from app.language import told, tr
+from app.language import clock, told, tr
 from app.theme import theme
 from app.widgets.basics import Label, Notice, Pair
 from app.widgets.boxes import STRETCH, hbox, holding, scrolling, vbox

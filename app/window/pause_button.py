@@ -9,8 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
 
 from app.actions import Actions
-from app.formats import clock
-from app.language import locale, tr
+from app.language import clock, locale, tr
 from app.widgets.buttons import SplitButton
 from app.widgets.menu import Menu
 from core.contracts.status import Status

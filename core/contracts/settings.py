@@ -179,11 +179,11 @@ class Settings:
         0, NETWORK, "Upload at most",
         "To all peers together. Automatic is a quarter of your line's upload, as measured with peers, and spares your "
         "local network.",
-        "KB/s", step=100, zero="Automatic", most="No limit",
+        "kB/s", step=100, zero="Automatic", most="No limit",
     )  # fmt: skip
     download_kb_s: Rate = setting(
         0, NETWORK, "Download at most", "From all peers together. Automatic is twice the automatic limit for uploads.",
-        "KB/s", step=100, zero="Automatic", most="No limit",
+        "kB/s", step=100, zero="Automatic", most="No limit",
     )  # fmt: skip
     quota_mb: Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)] = setting(
         0, NETWORK, "Monthly traffic", "Both ways, in a calendar month; then the network waits for the next one.", "MB",

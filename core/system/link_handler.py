@@ -16,7 +16,7 @@ from core.system.start_at_login import in_folder, is_about, program, quoted, rem
 
 ENTRY = "hearth-links.desktop"
 KIND = "x-scheme-handler/hearth"
-DEFAULTS = "[Default Applications]"
+DEFAULTS, REMOVED = "[Default Applications]", "[Removed Associations]"
 CLASS_KEY = r"Software\Classes\hearth"
 COMMAND_KEYS = (rf"{CLASS_KEY}\shell\open\command", rf"{CLASS_KEY}\shell\open", rf"{CLASS_KEY}\shell", CLASS_KEY)
 """The innermost first."""
@@ -30,7 +30,8 @@ def can_register() -> bool:
 def opens_links(folder: Path, wish: bool | None = None) -> bool:
     """Whether a click on a link to a run opens Hearth with this data folder.
 
-    Linux: a desktop entry, and the user's list of what opens what (mimeapps.list). Windows: a class in the registry.
+    Linux: a desktop entry, the user's own or that of a package, and the user's list of what opens what (mimeapps.list).
+    Windows: a class in the registry.
 
     Args:
         folder: the data folder.
@@ -44,17 +45,19 @@ def opens_links(folder: Path, wish: bool | None = None) -> bool:
     """
     arguments = [*program(), "open", *in_folder(folder)]
     try:
-        return _registry(arguments, wish) if sys.platform == "win32" else _xdg(arguments, wish)
+        return _registry(arguments, wish) if sys.platform == "win32" else _xdg(folder, arguments, wish)
     except OSError as error:
         reason = f"{error.strerror or error}{f' ({error.filename})' if error.filename else ''}"
         raise HearthError(notice("links.not_changed", reason=reason)) from error
 
 
-def _xdg(arguments: list[str], wish: bool | None) -> bool:
-    home = Path.home()
-    data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-    choices = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "mimeapps.list"
-    path = data / "applications" / ENTRY
+def _xdg(folder: Path, arguments: list[str], wish: bool | None) -> bool:
+    choices = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "mimeapps.list"
+    path, packaged = _own(), _packaged()
+    if wish is not None:
+        path.unlink(missing_ok=True)
+        for section in (DEFAULTS, REMOVED):
+            _choose(choices, section, None)
     if wish:
         entry = {
             "Type": "Application",
@@ -68,11 +71,24 @@ def _xdg(arguments: list[str], wish: bool | None) -> bool:
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = [f"{key}={value}" for key, value in entry.items()]
         write_atomically(path, "\n".join(["[Desktop Entry]", *lines, ""]).encode())
-        _choose(choices, f"{KIND}={ENTRY}")
-    elif wish is False:
-        path.unlink(missing_ok=True)
-        _choose(choices, None)
-    return path.is_file() and ENTRY in _chosen(choices)
+        _choose(choices, DEFAULTS, f"{KIND}={ENTRY}")
+    elif wish is False and packaged is not None:
+        _choose(choices, REMOVED, f"{KIND}={ENTRY};")
+    used, chosen = path if path.is_file() else packaged, _chosen(choices, DEFAULTS)
+    if used is None or not is_about(used, folder):
+        return False
+    return ENTRY in chosen or (not chosen and used == packaged and ENTRY not in _chosen(choices, REMOVED))
+
+
+def _own() -> Path:
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "applications" / ENTRY
+
+
+def _packaged() -> Path | None:
+    """The desktop entry that a package has installed."""
+    folders = (os.environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share").split(":")
+    entries = (Path(folder) / "applications" / ENTRY for folder in folders if folder)
+    return next((entry for entry in entries if entry.is_file()), None)
 
 
 def forget(folder: Path) -> None:
@@ -81,22 +97,21 @@ def forget(folder: Path) -> None:
     Raises:
         HearthError: the system does not take the change.
     """
-    data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
-    if is_about(data / "applications" / ENTRY, folder):
+    if is_about(_own(), folder):
         opens_links(folder, False)
-        remove_if_empty(data / "applications")
+        remove_if_empty(_own().parent)
 
 
-def _chosen(choices: Path) -> str:
+def _chosen(choices: Path, section: str) -> str:
     parser = configparser.RawConfigParser(strict=False, delimiters="=", allow_no_value=True)
     with contextlib.suppress(OSError, UnicodeDecodeError, configparser.Error):
         parser.read_string(choices.read_text(encoding="utf-8"))
-        return parser.get(DEFAULTS.strip("[]"), KIND, fallback="") or ""
+        return parser.get(section.strip("[]"), KIND, fallback="") or ""
     return ""
 
 
-def _choose(choices: Path, line: str | None) -> None:
-    """Replace the line about our links; all others, which other programs wrote, stay as they are."""
+def _choose(choices: Path, where: str, line: str | None) -> None:
+    """Replace the line of a section about our links; all others, which other programs wrote, stay as they are."""
     try:
         lines = choices.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except FileNotFoundError:
@@ -107,13 +122,13 @@ def _choose(choices: Path, line: str | None) -> None:
     for one in lines:
         if one.strip().startswith("["):
             section = one.strip()
-        if not (section == DEFAULTS and one.partition("=")[0].strip() == KIND):
+        if not (section == where and one.partition("=")[0].strip() == KIND):
             kept.append(one)
     if line is not None:
-        if DEFAULTS not in map(str.strip, kept):
-            kept.append(DEFAULTS)
-        kept.insert([one.strip() for one in kept].index(DEFAULTS) + 1, line)
-    if not any(one.strip() for one in kept if one.strip() != DEFAULTS):
+        if where not in map(str.strip, kept):
+            kept.append(where)
+        kept.insert([one.strip() for one in kept].index(where) + 1, line)
+    if not any(one.strip() for one in kept if one.strip() not in (DEFAULTS, REMOVED)):
         choices.unlink()  # it was ours alone
         return
     choices.parent.mkdir(parents=True, exist_ok=True)

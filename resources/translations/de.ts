@@ -194,7 +194,7 @@
     </message>
     <message>
       <source>To peers outside your local network: until your upload is measured, {rate}/s or {size} an hour at most. Downloads take at most twice as much. You can change both.</source>
-      <translation>An Peers außerhalb deines lokalen Netzwerks: bis dein Upload gemessen ist, höchstens {rate}/s oder {size} in der Stunde. Downloads nehmen höchstens das Doppelte. Beides kannst du ändern.</translation>
+      <translation>An Peers außerhalb deines lokalen Netzwerks: bis dein Upload gemessen ist, höchstens {rate} pro Sekunde oder {size} pro Stunde. Downloads nehmen höchstens das Doppelte. Beides kannst du ändern.</translation>
     </message>
     <message>
       <source>Peers you work with see your internet address and your key. No name is asked for.</source>
@@ -768,10 +768,6 @@
       <source>Times your PC was given back</source>
       <translation>Rückgaben deines PCs</translation>
     </message>
-    <message>
-      <source>d MMMM yyyy</source>
-      <translation>d. MMMM yyyy</translation>
-    </message>
     <message numerus="yes">
       <source>%Ln sample(s)</source>
       <translation>
@@ -798,10 +794,6 @@
       <translation>{day} {start} bis {end}</translation>
     </message>
     <message>
-      <source>ddd d MMM</source>
-      <translation>ddd d. MMM</translation>
-    </message>
-    <message>
       <source>week from {day}</source>
       <translation>Woche ab {day}</translation>
     </message>
@@ -822,16 +814,8 @@
       <translation>Diese Woche</translation>
     </message>
     <message>
-      <source>d MMM</source>
-      <translation>d. MMM</translation>
-    </message>
-    <message>
       <source>now</source>
       <translation>jetzt</translation>
-    </message>
-    <message>
-      <source>d MMM yyyy</source>
-      <translation>d. MMM yyyy</translation>
     </message>
     <message>
       <source>stopped</source>
@@ -1535,8 +1519,8 @@
       <translation>Hier beherbergt</translation>
     </message>
     <message>
-      <source>{best} best of {cells} in each layer</source>
-      <translation>die {best} besten von {cells} in jeder Schicht</translation>
+      <source>The {best} best of {cells} in each layer</source>
+      <translation>Die {best} besten von {cells} in jeder Schicht</translation>
     </message>
     <message>
       <source>Draw a digit</source>
@@ -1675,7 +1659,7 @@
       <translation>Noch nicht trainiert: Was es hinzufügt, ist nicht besser als Zufall.</translation>
     </message>
     <message>
-      <source>Underlined: the model was less sure. Dotted: below 80%, whole: below 40%.</source>
+      <source>Underlined: the model was less sure. Dotted: below 80%, solid: below 40%.</source>
       <translation>Unterstrichen: Das Modell war weniger sicher. Gepunktet: unter 80 %, durchgezogen: unter 40 %.</translation>
     </message>
     <message>
@@ -1766,6 +1750,10 @@
       <translation>„Mit anderen Peers arbeiten“ ist in den Einstellungen aus, oder der Worker wurde von Hand ohne Netzwerk gestartet. Er trainiert für sich und verbindet sich mit niemandem.</translation>
     </message>
     <message>
+      <source>Connected. The two PCs now find out what they can do for each other.</source>
+      <translation>Verbunden. Beide PCs klären nun, was sie füreinander tun können.</translation>
+    </message>
+    <message>
       <source>You are training alone</source>
       <translation>Du trainierst allein</translation>
     </message>
@@ -1794,12 +1782,12 @@
       <translation>Diese Einstellung öffnen</translation>
     </message>
     <message>
-      <source>Connected. The two PCs now find out what they can do for each other.</source>
-      <translation>Verbunden. Beide PCs klären nun, was sie füreinander tun können.</translation>
-    </message>
-    <message>
       <source>Add this peer or run</source>
       <translation>Diesen Peer oder Lauf hinzufügen</translation>
+    </message>
+    <message>
+      <source>You are no longer alone</source>
+      <translation>Du bist nicht mehr allein</translation>
     </message>
     <message>
       <source>For others to reach this PC, its firewall has to let UDP port {port} through.</source>
@@ -2072,7 +2060,7 @@
       <translation>Kopieren: {name}</translation>
     </message>
     <message>
-      <source>Peer id</source>
+      <source>Peer ID</source>
       <translation>Peer-ID</translation>
     </message>
     <message>
@@ -2754,7 +2742,7 @@
     </message>
     <message>
       <source>Key, ledger, settings, runs, checkpoints, the start at login and the links. Without a backup or the recovery words, this PC's key and its credit are lost for good. The program stays.</source>
-      <translation>Schlüssel, Verlauf, Einstellungen, Läufe, Checkpoints, den Start beim Anmelden und die Links. Ohne Sicherung oder Wiederherstellungswörter sind der Schlüssel dieses PCs und sein Guthaben endgültig verloren. Das Programm bleibt.</translation>
+      <translation>Schlüssel, Verlauf, Einstellungen, Läufe, Checkpoints, den Start beim Anmelden und die Links. Ohne Sicherung oder Wiederherstellungswörter sind der Schlüssel dieses PCs und seine Gutschriften endgültig verloren. Das Programm bleibt.</translation>
     </message>
     <message>
       <source>Backups (*.zip)</source>
@@ -2995,7 +2983,7 @@
       <translation>Einstellungen lassen sich ändern, sobald der Worker antwortet.</translation>
     </message>
     <message>
-      <source>What leaves this PC, and which program it is</source>
+      <source>What leaves this PC, and which program runs here</source>
       <translation>Was diesen PC verlässt und welches Programm hier läuft</translation>
     </message>
     <message>
@@ -3311,15 +3299,15 @@
     </message>
     <message>
       <source>Fetching the update. Hearth restarts then.</source>
-      <translation>Die Aktualisierung wird geladen. Danach startet Hearth neu.</translation>
+      <translation>Das Update wird geladen. Danach startet Hearth neu.</translation>
     </message>
     <message>
       <source>Look for updates now</source>
-      <translation>Jetzt nach Aktualisierungen suchen</translation>
+      <translation>Jetzt nach Updates suchen</translation>
     </message>
     <message>
       <source>Install the update</source>
-      <translation>Die Aktualisierung installieren</translation>
+      <translation>Das Update installieren</translation>
     </message>
     <message>
       <source>This is the newest version.</source>
@@ -3705,6 +3693,17 @@
       <translation>Als Tabelle zeigen</translation>
     </message>
     <message>
+      <source>Gives your PC back in {p95} ms</source>
+      <translation>Gibt deinen PC in {p95} ms zurück</translation>
+    </message>
+    <message numerus="yes">
+      <source>It took no longer in 19 of 20 cases. Measured the last %Ln time(s).</source>
+      <translation>
+        <numerusform>In 19 von 20 Fällen dauerte es nicht länger. Gemessen beim letzten Mal.</numerusform>
+        <numerusform>In 19 von 20 Fällen dauerte es nicht länger. Gemessen bei den letzten %Ln Malen.</numerusform>
+      </translation>
+    </message>
+    <message>
       <source>Connecting to the worker</source>
       <translation>Verbindet sich mit dem Worker</translation>
     </message>
@@ -3715,17 +3714,6 @@
     <message>
       <source>Worker connected</source>
       <translation>Worker verbunden</translation>
-    </message>
-    <message>
-      <source>Yields in {p95} ms (p95)</source>
-      <translation>Gibt in {p95} ms frei (p95)</translation>
-    </message>
-    <message numerus="yes">
-      <source>Measured in the last %Ln time(s)</source>
-      <translation>
-        <numerusform>Gemessen beim letzten Mal</numerusform>
-        <numerusform>Gemessen bei den letzten %Ln Malen</numerusform>
-      </translation>
     </message>
     <message>
       <source>Dismiss</source>
@@ -3897,10 +3885,6 @@
     <message>
       <source>{figure}%</source>
       <translation>{figure} %</translation>
-    </message>
-    <message>
-      <source>d MMMM</source>
-      <translation>d. MMMM</translation>
     </message>
     <message>
       <source>Contributing</source>
@@ -4463,7 +4447,7 @@
     </message>
     <message>
       <source>Look for updates</source>
-      <translation>Nach Aktualisierungen suchen</translation>
+      <translation>Nach Updates suchen</translation>
     </message>
     <message>
       <source>Once a day, if Hearth was not installed by your system's package manager, which sees to that. Nothing is installed without your click.</source>
@@ -4491,7 +4475,7 @@
     </message>
     <message>
       <source>Updates</source>
-      <translation>Aktualisierungen</translation>
+      <translation>Updates</translation>
     </message>
     <message>
       <source>When there is a newer version, and when one was installed and Hearth must be started again to use it.</source>
@@ -7727,7 +7711,7 @@
     </message>
     <message>
       <source>update.no_feed</source>
-      <translation>Zu dieser Installation gehört keine Quelle für neue Versionen; sie kann nicht nach Aktualisierungen suchen.</translation>
+      <translation>Zu dieser Installation gehört keine Quelle für neue Versionen; sie kann nicht nach Updates suchen.</translation>
     </message>
     <message>
       <source>update.no_platform</source>
@@ -7735,7 +7719,7 @@
     </message>
     <message>
       <source>update.no_room</source>
-      <translation>Die Aktualisierung braucht entpackt {needed:size}, frei sind aber nur {free:size}. Es wurde nichts installiert.</translation>
+      <translation>Das Update braucht entpackt {needed:size}, frei sind aber nur {free:size}. Es wurde nichts installiert.</translation>
     </message>
     <message>
       <source>update.not_fetched</source>
@@ -7743,7 +7727,7 @@
     </message>
     <message>
       <source>update.not_written</source>
-      <translation>Die Aktualisierung kann nicht nach {folder} geschrieben werden: {why}.</translation>
+      <translation>Das Update kann nicht nach {folder} geschrieben werden: {why}.</translation>
     </message>
     <message>
       <source>update.older</source>
@@ -7763,7 +7747,7 @@
     </message>
     <message>
       <source>update.under_way</source>
-      <translation>Eine Aktualisierung läuft bereits.</translation>
+      <translation>Ein Update läuft bereits.</translation>
     </message>
     <message>
       <source>update.unreachable</source>

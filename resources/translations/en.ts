@@ -305,10 +305,10 @@
       </translation>
     </message>
     <message numerus="yes">
-      <source>Measured in the last %Ln time(s)</source>
+      <source>It took no longer in 19 of 20 cases. Measured the last %Ln time(s).</source>
       <translation>
-        <numerusform>Measured the last time</numerusform>
-        <numerusform>Measured in the last %Ln times</numerusform>
+        <numerusform>It took no longer in 19 of 20 cases. Measured the last time.</numerusform>
+        <numerusform>It took no longer in 19 of 20 cases. Measured the last %Ln times.</numerusform>
       </translation>
     </message>
     <message numerus="yes">

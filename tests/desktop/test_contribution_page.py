@@ -15,7 +15,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
@@ -131,6 +131,14 @@ def test_credit_has_a_card_once_others_were_helped(
     assert texts(contribution.credit) == "Verified credit | 460 | GFLOP today | 920 GFLOP in total\n260 GFLOP pending"
     window.resize(1040, 720)
     qtbot.waitUntil(lambda: contribution._placed == (3, 5))
+
+    def edges(*cards: QWidget) -> tuple[int, int]:
+        return cards[0].geometry().left(), cards[-1].geometry().right()
+
+    above = contribution.lent, contribution.trained, contribution.calls
+    below = contribution.energy, contribution.credit
+    qtbot.waitUntil(lambda: edges(*above) == edges(*below))
+    assert abs(below[0].width() - below[1].width()) <= 1
     window.resize(1600, 900)
     qtbot.waitUntil(lambda: contribution._placed == (5, 5))
 

@@ -222,7 +222,7 @@ def test_the_experts_that_answered_are_lit_and_listed(qtbot: QtBot, page: Digits
     uids = [row[2].text() for row in page.experts.lists[0]._rows]
     assert uids == ["digits.0.0.0", "digits.0.1.1", "digits.0.2.2", "digits.0.3.3"]
     assert [row[4].text() for row in page.experts.lists[1]._rows] == ["46%", "31%", "15%", ""]
-    assert page.experts._note.text() == "4 best of 16 in each layer"
+    assert page.experts._note.text() == "The 4 best of 16 in each layer"
 
 
 def test_an_error_is_a_sentence_in_the_card(qtbot: QtBot, page: DigitsDemo, toy: ToyWorker) -> None:
@@ -328,7 +328,7 @@ def test_cells_of_peers_are_told_from_those_that_nobody_hosts(page: DigitsDemo, 
     cells = [CellStatus(0, True, 1, None, 0, 0), CellStatus(13, False, 1, None, 1, 0)]
     toy.answers["grid"] = lambda params: GridStatus(params["layer"], 2, (4, 4), True, cells)
     page.experts.grids[0].set_hosted((4, 4), [])
-    page._ask_hosts(0)
+    page.experts._ask_hosts(0)
     grid = page.experts.grids[0]
     qtbot.waitUntil(lambda: grid.text((3, 1)) == "Row 3, column 1: hosted by peers, not asked")
     assert grid.text((3, 2)) == "Row 3, column 2: hosted by nobody"

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
@@ -197,9 +197,18 @@ def test_who_is_alone_is_told_and_shown_the_ways_out(
     QTest.mouseClick(page.alone.add_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: page.alone.said.text().startswith("Connected."))
     assert ("meet", {"address": there}) in toy.asked
-    peers = make_peers(1)
+    place, peers = page.reach.mapTo(page, QPoint()), make_peers(1)
     page.look()
-    qtbot.waitUntil(lambda: not page.alone.isVisible())
+    qtbot.waitUntil(page.peers.isVisible)
+    assert page.reach.mapTo(page, QPoint()) == place, "the page does not jump"
+    assert page.alone.isVisible() and page.alone.title.text() == "You are no longer alone"
+    page.hide()
+    page.show()
+    assert not page.alone.isVisible()
+    peers.clear()
+    page.look()
+    qtbot.waitUntil(page.alone.isVisible)
+    assert page.alone.title.text() == "You are training alone" and not page.alone.said.text()
 
 
 def test_no_peer_and_no_worker_each_get_a_sentence(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:

@@ -26,7 +26,7 @@ from core.contracts import control as wire
 from core.contracts.errors import HearthError
 from core.contracts.notices import plain
 from core.contracts.peer_names import called
-from core.contracts.status import CurvePoint, ExpertStatus, RunStatus, Status
+from core.contracts.status import CellStatus, CurvePoint, ExpertStatus, GridStatus, RunStatus, Status
 from core.logs import printable
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.workers import RunningWorker, start_paused, worker
@@ -94,6 +94,7 @@ def talk(request: pytest.FixtureRequest, qtbot: QtBot, folder: Path, toy: ToyWor
     theme()
     speak(getattr(request, "param", "en"))
     toy.silent = {"generate"}
+    toy.answers["subscribe"] = lambda params: wire.Snapshot(text_status(), toy.settings, [])
     client = WorkerClient(folder, "0.1.0")
     with qtbot.waitSignal(client.connected):
         client.dial()
@@ -217,6 +218,34 @@ def test_how_sure_the_model_was_is_underlined_told_and_listed(qtbot: QtBot, talk
     QToolTip.hideText()
 
 
+def test_only_what_the_model_writes_now_is_underlined(qtbot: QtBot, talk: Talk) -> None:
+    page = talk.demo.page
+    for prompt in ("x", "xay"):  # the second one has what the model wrote, as people copy it
+        talk.demo.prompt.setPlainText(prompt)
+        talk.begin(qtbot)
+        talk.toy.tell("piece", wire.Piece(talk.request, "a", ALONE, 12.0, *chosen("a", 0.1)))
+        qtbot.waitUntil(lambda: len(talk.demo.generation.bytes) == 1 and talk.written.endswith("a"))
+        talk.demo.generation.stop()
+    lines = []
+    for place in range(1, 5):
+        cursor = page.textCursor()
+        cursor.setPosition(place)
+        lines.append(cursor.charFormat().underlineStyle())
+    style = QTextCharFormat.UnderlineStyle
+    assert lines == [style.NoUnderline] * 3 + [style.SingleUnderline]
+
+
+def test_the_page_asks_who_hosts_what_as_soon_as_it_is_seen(qtbot: QtBot, talk: Talk) -> None:
+    cells = [CellStatus(13, False, 1, None, 1, 0)]
+    talk.toy.answers["grid"] = lambda params: GridStatus(params["layer"], LAYERS, (4, 4), True, cells)
+    talk.page.hide()
+    talk.page.update_status(text_status(experts=[]))
+    talk.page.show()
+    last = talk.demo.experts.grids[-1]
+    qtbot.waitUntil(lambda: last.text((3, 1)) == "Row 3, column 1: hosted by peers, not asked")
+    assert last.text((3, 2)) == "Row 3, column 2: hosted by nobody"
+
+
 def test_the_bytes_of_a_character_are_as_sure_as_all_of_them(qtbot: QtBot, talk: Talk) -> None:
     talk.begin(qtbot)
     for text, share in (("", 0.9), ("é", 0.5), ("s", 0.9)):
@@ -231,7 +260,7 @@ def test_the_text_grows_and_the_newest_bytes_experts_are_lit(qtbot: QtBot, talk:
     talk.demo.length.setValue(50)
     talk.begin(qtbot)
     asked = {"prompt": "import os", "length": 50, "temperature": 0.3, "seed": None, "run": TEXT}
-    assert talk.toy.asked[-1] == ("generate", asked)
+    assert ("generate", asked) in talk.toy.asked
     assert talk.demo.go.text() == "Stop"
     talk.say(", sy")
     talk.say("s", answers("local", LOFT, LOFT, "local", ATTIC, ""))

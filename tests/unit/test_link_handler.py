@@ -1,5 +1,6 @@
 """Opening links: XDG's files for real, as GLib reads them; in place of Windows' registry one of our own."""
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -9,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from core.contracts.errors import HearthError
-from core.system.link_handler import CLASS_KEY, COMMAND_KEYS, ENTRY, KIND, can_register, opens_links
+from core.store.data_folder import data_path
+from core.system.link_handler import CLASS_KEY, COMMAND_KEYS, DEFAULTS, ENTRY, KIND, can_register, opens_links
 from core.system.start_at_login import program
 from tests.unit.test_start_at_login import Registry, entry, registry  # noqa: F401 - a fixture
+from tests.workers import ROOT
 
 
 @pytest.fixture
@@ -33,6 +36,29 @@ def test_linux_links_are_opened_with_the_folder_and_no_longer(choices: Path, tmp
         assert ENTRY in said
     assert opens_links(tmp_path, False) is False
     assert not (tmp_path / "data" / "applications" / ENTRY).exists() and not choices.exists()
+
+
+def test_linux_the_entry_of_a_package_counts(choices: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    applications = tmp_path / "system" / "applications"
+    applications.mkdir(parents=True)
+    shutil.copy(ROOT / "installers" / "linux" / "files" / ENTRY, applications)
+    (applications / "mimeinfo.cache").write_text(f"[MIME Cache]\n{KIND}={ENTRY};\n")
+    usual = data_path(None)
+    assert opens_links(usual) is False
+    monkeypatch.setenv("XDG_DATA_DIRS", str(tmp_path / "system"))
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")  # of the entry's program
+
+    def found() -> bool:
+        told = subprocess.run(["gio", "mime", KIND], capture_output=True, text=True, timeout=60, check=False)
+        return told.stdout.startswith("Default") and ENTRY in told.stdout
+
+    for wish, opens in ((None, True), (False, False), (None, False), (True, True), (None, True), (False, False)):
+        assert opens_links(usual, wish) is opens
+        assert shutil.which("gio") is None or found() is opens, wish
+    opens_links(usual, True)
+    assert opens_links(tmp_path) is False, "it opens them with another folder"
+    choices.write_text(f"{DEFAULTS}\n{KIND}=other.desktop\n")
+    assert opens_links(usual) is False, "another program is chosen"
 
 
 def test_linux_what_others_chose_stays_as_it_is(choices: Path, tmp_path: Path) -> None:

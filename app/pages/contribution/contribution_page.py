@@ -169,15 +169,19 @@ class ContributionPage(LookingPage):
             choice.setEnabled(not stale)
 
     def _place_totals(self, all_abreast: bool) -> None:
-        """In one row, or in two."""
+        """In one row, or in two; those of the second share its width where they are fewer."""
         cards = self._shown_cards()
         abreast = len(cards) if all_abreast else (len(cards) + 1) // 2
         if (abreast, len(cards)) != self._placed:
             self._placed = abreast, len(cards)
-            for at, card in enumerate(cards):
-                self._totals_grid.addWidget(card, at // abreast, at % abreast)
-            for at in range(len(self._cards)):
-                self._totals_grid.setColumnStretch(at, int(at < abreast))
+            rows = [cards[:abreast], cards[abreast:]]
+            columns = math.lcm(*(len(row) for row in rows if row))
+            for down, row in enumerate(rows):
+                wide = columns // max(1, len(row))
+                for at, card in enumerate(row):
+                    self._totals_grid.addWidget(card, down, at * wide, 1, wide)
+            for at in range(max(columns, self._totals_grid.columnCount())):
+                self._totals_grid.setColumnStretch(at, int(at < columns))
 
     # asking
 

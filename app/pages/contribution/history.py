@@ -3,14 +3,14 @@
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from PySide6.QtCore import QDate
+from PySide6.QtCore import QLocale
 
-from app.formats import clock, count, data_size, number
-from app.language import locale, mark, told, tr
+from app.formats import count, data_size, number
+from app.language import clock, day, locale, mark, told, tr
 from app.widgets.bar_plot import Bars, Part
 from core.community.calendar import HOUR, MINUTE, midnight
 from core.contracts.ledger import Amounts, Metric, Series, SeriesParams, Session, traffic_kind
@@ -202,36 +202,35 @@ def device_name(device: str, names: Mapping[str, str]) -> str:
     return names.get(device, device.upper() if device == "cpu" else device) if device else tr("This PC")
 
 
-def _date(moment: float, form: str) -> str:
-    local = datetime.fromtimestamp(moment)
-    return locale().toString(QDate(local.year, local.month, local.day), form)
-
-
 def day_name(moment: float) -> str:
     """ "4 September 2026"."""
-    return _date(moment, tr("d MMMM yyyy"))
+    return day(date.fromtimestamp(moment), year=True)
+
+
+def _weekday(of: date) -> str:
+    return locale().dayName(of.isoweekday(), QLocale.FormatType.ShortFormat)
 
 
 def _names(times: Sequence[int], chosen: str) -> tuple[list[str], list[str]]:
     """Short and full words for the stretches between `times`."""
-    starts = list(times[:-1])
+    starts = [date.fromtimestamp(moment) for moment in times[:-1]]
     if chosen == "day":
         clocks = [clock(datetime.fromtimestamp(moment)) for moment in times]
         full = [
             tr(
                 "{day} {start} to {end}",
-                day=_date(start, "ddd"),
+                day=_weekday(start),
                 start=clocks[at],
                 end=clocks[at + 1] if at + 2 < len(times) else tr("now"),
             )
             for at, start in enumerate(starts)
         ]
         return [*clocks[: len(starts) - 1], tr("Now")], full
-    full = [_date(start, tr("ddd d MMM")) for start in starts]
+    full = [day(start, short=True, weekday=True) for start in starts]
     if chosen == "year":
-        full = [tr("week from {day}", day=_date(start, tr("d MMM yyyy"))) for start in starts]
-        return [*(_date(start, tr("d MMM")) for start in starts[:-1]), tr("This week")], full
-    labels = [_date(start, "ddd" if chosen == "week" else tr("d MMM")) for start in starts]
+        full = [tr("week from {day}", day=day(start, short=True, year=True)) for start in starts]
+        return [*(day(start, short=True) for start in starts[:-1]), tr("This week")], full
+    labels = [_weekday(start) if chosen == "week" else day(start, short=True) for start in starts]
     return [*labels[:-1], tr("Today")], [*full[:-1], tr("today")]
 
 

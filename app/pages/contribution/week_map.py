@@ -2,15 +2,17 @@
 
 import time
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
-from PySide6.QtCore import QDate, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QLocale, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy
 
 from app import theme as look
 from app.colors import mix
 from app.icons import smooth
+from app.language import day as day_of
+from app.language import hour as hour_of
 from app.language import locale, tr
 from app.pages.contribution.history import KINDS
 from app.theme import theme
@@ -24,6 +26,14 @@ EVERY = 6
 HOUR_S = 3600.0
 
 
+def _week_to(last: date) -> list[date]:
+    return [last + timedelta(days=day - DAYS + 1) for day in range(DAYS)]
+
+
+def _short(of: date) -> str:
+    return locale().dayName(of.isoweekday(), QLocale.FormatType.ShortFormat)
+
+
 class WeekMap(Picking):
     """Arrow keys or the mouse choose an hour."""
 
@@ -31,7 +41,7 @@ class WeekMap(Picking):
         super().__init__()
         self._seconds = [[0.0] * HOURS for _ in range(DAYS)]
         self._known = [[False] * HOURS for _ in range(DAYS)]
-        self._dates = [QDate.currentDate().addDays(day - DAYS + 1) for day in range(DAYS)]
+        self._dates = _week_to(date.today())
         self._room = 0.0, 0.0
         """`_margins`, as of the last time it was painted."""
         self._stale = False
@@ -43,14 +53,13 @@ class WeekMap(Picking):
     def set_hours(self, series: Series) -> None:
         """Show seconds of computing by the hour, the last of them today."""
         last = datetime.fromtimestamp(series.times[-1] - 1)
-        today = QDate(last.year, last.month, last.day)
-        self._dates = [today.addDays(day - DAYS + 1) for day in range(DAYS)]
+        self._dates = _week_to(last.date())
         self._seconds = [[0.0] * HOURS for _ in range(DAYS)]
         self._known = [[day < DAYS - 1 or hour <= last.hour for hour in range(HOURS)] for day in range(DAYS)]
         values: Sequence[float] = series.values.get("", [0.0] * (len(series.times) - 1))
         for moment, seconds in zip(series.times, values, strict=False):
             local = datetime.fromtimestamp(moment)
-            day = DAYS - 1 - QDate(local.year, local.month, local.day).daysTo(today)
+            day = (local.date() - self._dates[0]).days
             if 0 <= day < DAYS:
                 self._seconds[day][local.hour] += seconds
         self._retell()
@@ -63,9 +72,9 @@ class WeekMap(Picking):
 
     def words(self, at: int) -> str:
         day, hour = divmod(at, HOURS)
-        name = locale().toString(self._dates[day], tr("ddd d MMM"))
+        name = day_of(self._dates[day], short=True, weekday=True)
         amount = KINDS["seconds"].write(self._seconds[day][hour]) if self._known[day][hour] else tr("still to come")
-        times = tr("{start} to {end}", start=f"{hour:02}:00", end=f"{(hour + 1) % 24:02}:00")
+        times = tr("{start} to {end}", start=hour_of(hour), end=hour_of(hour + 1))
         return f"{name}, {times}: {amount}"
 
     def describe(self) -> str:
@@ -74,7 +83,7 @@ class WeekMap(Picking):
             return tr("Nothing in the last seven days.")
         most = max(range(DAYS), key=lambda day: sums[day])
         write = KINDS["seconds"].write
-        name = locale().toString(self._dates[most], "dddd")
+        name = locale().dayName(self._dates[most].isoweekday())
         whole, amount = write(sum(sums)), write(sums[most])
         return tr("{all} in the last seven days; the most was on {day}, {amount}.", all=whole, day=name, amount=amount)
 
@@ -83,7 +92,7 @@ class WeekMap(Picking):
     def _margins(self) -> tuple[float, float]:
         """Room for the days' names at the left and the hours at the foot."""
         metrics = QFontMetrics(theme().font("cap", tabular=True))
-        names = [locale().toString(date, "ddd") for date in self._dates]
+        names = map(_short, self._dates)
         return max(metrics.horizontalAdvance(name) for name in names) + 10.0, metrics.height() + 4.0
 
     def _cell(self, day: int, hour: int) -> QRectF:
@@ -103,14 +112,14 @@ class WeekMap(Picking):
             first = self._cell(day, 0)
             painter.setPen(colors.color("text3"))
             row = QRectF(0, first.top(), left, first.height())
-            name = locale().toString(self._dates[day], "ddd")
+            name = _short(self._dates[day])
             painter.drawText(row, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), name)
             for hour in range(HOURS):
                 self._paint_cell(painter, day, hour)
         painter.setPen(colors.color("text3"))
         for hour in range(0, HOURS, EVERY):
             place = QRectF(self._cell(0, hour).left(), self.height() - foot + 2, 60, foot)
-            painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), f"{hour:02}:00")
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), hour_of(hour))
 
     def _paint_cell(self, painter: QPainter, day: int, hour: int) -> None:
         colors, rect = theme(), self._cell(day, hour)

@@ -5,8 +5,8 @@ from collections import deque
 from datetime import datetime
 
 from app import theme as look
-from app.formats import NONE, clock, count, number, rate, short
-from app.language import mark, tr
+from app.formats import NONE, count, number, rate, short
+from app.language import clock, mark, tr
 from app.pages.experts.grid_card import LAYERS, WHOLE_MODEL, GridCard
 from app.pages.experts.grid_layer import EVERY_MS, uid_of
 from app.theme import theme

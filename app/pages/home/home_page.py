@@ -9,8 +9,8 @@ from PySide6.QtGui import QShowEvent
 
 from app import theme as look
 from app.actions import Actions
-from app.formats import NONE, clock, number, percent, short
-from app.language import mark, told, tr
+from app.formats import NONE, number, percent, short
+from app.language import clock, mark, told, tr
 from app.pages.home.devices_card import DevicesCard
 from app.pages.home.network_card import NetworkCard
 from app.pages.home.runs_card import RunsCard

@@ -12,10 +12,14 @@ from app.pages.model.answering_hosts import HERE, Hosts, absent, missing
 from app.theme import theme
 from app.widgets.basics import Card, Divider, Label, Notice, Pair
 from app.widgets.boxes import STRETCH, add, grid_box, hbox, holding, vbox
+from app.widgets.while_seen import WhileSeen
+from app.worker.client import WorkerClient
 from core.contracts.control import Answer
 from core.contracts.status import GridStatus, Status
 
 LAYERS_SHOWN = 4
+HOSTS_MS = 5_000
+"""Between two looks at who hosts what."""
 CELL_UPRIGHT = 22
 MAX_SIDE = 16
 """Cells a side of the largest grid that is drawn."""
@@ -32,17 +36,22 @@ LEGEND_COLUMNS = 3
 
 
 class AnswersCard(Card):
-    """The layers' grids with the lit experts, and the list of them beside or below.
+    """The layers' grids with the lit experts, and the list of them beside or below. While it is seen it asks who hosts
+    what.
 
     Args:
+        client: the worker.
         title: of the card.
         before: a sentence for as long as nobody was asked.
         hosts: letters of who answers, where others use them too.
         upright: the list below the grids, and no legend.
     """
 
-    def __init__(self, title: str, before: str, hosts: Hosts | None = None, upright: bool = False) -> None:
+    def __init__(
+        self, client: WorkerClient, title: str, before: str, hosts: Hosts | None = None, upright: bool = False
+    ) -> None:
         super().__init__(title)
+        self._client = client
         self._before, self._hosts, self._upright = before, hosts or Hosts(), upright
         if not upright:
             self._legend()
@@ -61,6 +70,7 @@ class AnswersCard(Card):
             self.body.addWidget(Pair(holding(self._layers), holding(self._figures), (3, 2), early=False), 1)
         self._hosted: tuple[int, tuple[int, ...], list[str]] = (0, (), [])
         self._answers: list[Answer] = []
+        WhileSeen(self, HOSTS_MS, lambda: self._ask_hosts(0))
 
     @property
     def stops(self) -> list[QWidget]:
@@ -76,6 +86,7 @@ class AnswersCard(Card):
         self._hosted = hosted
         if not status.layers:
             return
+        before = len(self.grids)
         while len(self.grids) < min(status.layers, LAYERS_SHOWN):
             self._add_layer()
         for grid in self.grids:
@@ -84,11 +95,18 @@ class AnswersCard(Card):
         for column in self._columns:
             column.setVisible(max(fold(status.grid)) <= MAX_SIDE)  # of a larger grid the list is left
         self._describe()
+        if len(self.grids) > before:
+            self._ask_hosts(0)
 
-    def show_hosts(self, grid: GridStatus) -> None:
+    def _ask_hosts(self, layer: int) -> None:
+        """Ask who hosts what, a layer after the other; the next look asks again, so a failure is told by none."""
+        if layer < len(self.grids) and self._client.is_connected and self.isVisible():
+            self._client.grid(layer, lambda grid: self._show_hosts(layer, grid), lambda error: None)
+
+    def _show_hosts(self, layer: int, grid: GridStatus) -> None:
         """Tell the cells that peers host from those that nobody does."""
-        if grid.layer < len(self.grids):
-            self.grids[grid.layer].set_peers(cell.cell for cell in grid.cells if not cell.here)
+        self.grids[layer].set_peers(cell.cell for cell in grid.cells if not cell.here)
+        self._ask_hosts(layer + 1)
 
     def show_answers(self, answers: list[Answer]) -> None:
         """Light the experts of an answer, or none."""
@@ -109,7 +127,7 @@ class AnswersCard(Card):
         layers, shape, uids = self._hosted
         cells = math.prod(shape)
         first = sum(answer.layer == self.grids[0].layer for answer in self._answers)
-        self._note.setText(tr("{best} best of {cells} in each layer", best=first, cells=cells))
+        self._note.setText(tr("The {best} best of {cells} in each layer", best=first, cells=cells))
         sentences = (missing(self._answers), absent(self._answers, len(uids), layers * cells))
         self._missing.set_text(" ".join(filter(None, sentences)))
 

@@ -17,14 +17,11 @@ from app.theme import theme
 from app.widgets.basics import Bar, Card, Label, Notice, Pair, Panel, Pill
 from app.widgets.boxes import STRETCH, add, grid_box, hbox, vbox
 from app.widgets.buttons import Button
-from app.widgets.while_seen import WhileSeen
 from app.worker.client import WorkerClient
 from core.contracts.control import Prediction, PredictParams
-from core.contracts.status import CurvePoint, GridStatus, Status
+from core.contracts.status import CurvePoint, Status
 
 DIGITS = 10
-HOSTS_MS = 5000
-"""Between two looks at who hosts what, while the page is seen."""
 SEEN_SIDE = 8
 WAITING = {
     Wait.PLACEHOLDER: "",
@@ -43,7 +40,7 @@ class DigitsDemo(QWidget):
         self.canvas = Canvas()
         self.seen = Seen()
         self.result = ResultCard()
-        self.experts = AnswersCard(tr("Experts that answered"), tr("They light up when you draw."))
+        self.experts = AnswersCard(client, tr("Experts that answered"), tr("They light up when you draw."))
         self.question = DigitQuestion(client, self._picture)
         self.undo = Button(tr("Undo"), "link", "undo", clicked=self.canvas.undo)
         self.clear = Button(tr("Clear"), "link", "close", clicked=self.canvas.clear)
@@ -55,7 +52,6 @@ class DigitsDemo(QWidget):
         self.question.failed.connect(self.result.show_error)
         self.question.waiting.connect(self.result.show_wait)
         self.result.retry.clicked.connect(self.question.restart)
-        self._hosts_timer = WhileSeen(self, HOSTS_MS, lambda: self._ask_hosts(0))
         undo_key = QShortcut(QKeySequence(QKeySequence.StandardKey.Undo), self)
         undo_key.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         undo_key.activated.connect(self.canvas.undo)
@@ -63,10 +59,7 @@ class DigitsDemo(QWidget):
 
     def update_status(self, status: Status) -> None:
         self._run = status.run_id
-        before = len(self.experts.grids)
         self.experts.update_status(status)
-        if len(self.experts.grids) > before:
-            self._ask_hosts(0)
 
     def update_curve(self, points: list[CurvePoint]) -> None:
         """Each answer tells by itself how good the model is."""
@@ -91,15 +84,6 @@ class DigitsDemo(QWidget):
         )
         card.body.addLayout(hbox((self.canvas, 3), (side, 1), spacing=look.L), 1)
         return card
-
-    def _ask_hosts(self, layer: int) -> None:
-        """Ask who hosts what, a layer after the other; the next look asks again, so a failure is told by none."""
-        if layer < len(self.experts.grids) and self._client.is_connected and self.isVisible():
-            self._client.grid(layer, lambda grid: self._show_hosts(layer, grid), lambda error: None)
-
-    def _show_hosts(self, asked: int, grid: GridStatus) -> None:
-        self.experts.show_hosts(grid)
-        self._ask_hosts(asked + 1)
 
     def _picture(self) -> PredictParams | None:
         return None if self.canvas.is_empty() else msgspec.structs.replace(self.canvas.picture(), run=self._run)

@@ -54,6 +54,7 @@ class TextBlock(QPlainTextEdit):
     def begin(self, prompt: str) -> None:
         """Show a prompt that nothing was added to yet."""
         self.blockSignals(True)
+        self.setCurrentCharFormat(QTextCharFormat())  # a text takes that of where the cursor was
         self.setPlainText(prompt)
         self._prompt, self._shown, self._marked = self.document().characterCount() - 1, [], None
         self.moveCursor(QTextCursor.MoveOperation.End)

@@ -36,7 +36,7 @@ COLDEST, HOTTEST, TENTHS = 0, 20, 7
 REDRAW_S = 0.25
 """Between two pictures of who answered."""
 UNTAUGHT = mark("Not trained yet: what it adds is no better than chance.")
-LINES = mark("Underlined: the model was less sure. Dotted: below 80%, whole: below 40%.")
+LINES = mark("Underlined: the model was less sure. Dotted: below 80%, solid: below 40%.")
 TOO_LONG = mark("The prompt is longer than {most} characters. Shorten it; the model sees only its end.")
 
 
@@ -58,7 +58,7 @@ class TextDemo(QWidget):
         self.go.setMinimumWidth(max(least, self.go.sizeHint().width()))
         self.page = TextBlock()
         self.experts = AnswersCard(
-            tr("Experts that answered"), tr("They light up while the text grows."), hosts, upright=True
+            client, tr("Experts that answered"), tr("They light up while the text grows."), hosts, upright=True
         )
         self.answers = AnswersByByteCard(hosts)
         self.likeliest = Likeliest()

@@ -1,5 +1,7 @@
 """That this PC trains alone, said plainly, and the ways out: a peer, an invitation, runs nearby, the firewall."""
 
+from PySide6.QtGui import QHideEvent
+
 from app import theme as look
 from app.actions import Actions
 from app.language import mark, told, tr
@@ -23,13 +25,17 @@ NOT_WANTED = mark(
 )
 
 
+CONNECTED = mark("Connected. The two PCs now find out what they can do for each other.")
+
+
 class AloneCard(Card):
-    """Not seen while others are connected."""
+    """Not seen while others are connected; whoever has just added one sees that here until the page is left."""
 
     def __init__(self, client: WorkerClient, actions: Actions) -> None:
         super().__init__(tr("You are training alone"))
         self._client, self._actions = client, actions
         self._words = Label(tr(NOBODY), "body", wrap=True)
+        self._has_met = False
         self.line = Field()
         self.line.setAccessibleName(tr("Address of a peer, or a link to a run"))
         self.line.setPlaceholderText(tr("Address or link from somebody you know"))
@@ -45,16 +51,29 @@ class AloneCard(Card):
         )
         self._notice = Notice()
         self.said = Label("", "cap", "ok", wrap=True)
+        self.said.setMinimumHeight(self.said.fontMetrics().height())  # so that nothing moves when it is told
         self._firewall = Label("", "cap", "text2", wrap=True)
         row = hbox((self.line, 1), self.add_button, spacing=look.S)
         self._ways = holding(vbox(row, hbox(self.nearby, self.invite, STRETCH, spacing=look.S), spacing=look.S))
         add(self.body, self._words, self._ways, hbox(self.settings, STRETCH), self._notice, self.said, self._firewall)
-        self.said.hide()
         self.hide()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        if self._has_met:
+            self._show_met(False)
+            self.hide()
+
+    def _show_met(self, met: bool) -> None:
+        self._has_met = met
+        self.title.setText(tr("You are no longer alone") if met else tr("You are training alone"))
+        self.setAccessibleName(self.title.text())
+        self.setMinimumHeight(self.height() if met else 0)  # the cards below stay where they are
+        self._say(tr(CONNECTED) if met else "")
 
     def show_network(self, network: NetworkStatus) -> None:
         """Show it where nobody is connected."""
-        self._words.setText(tr(NOBODY))
+        self._words.setText("" if self._has_met else tr(NOBODY))
         self._ways.show()
         self.settings.hide()
         port = network.address.rpartition(":")[2]
@@ -64,7 +83,7 @@ class AloneCard(Card):
             else ""
         )
         self._firewall.setVisible(bool(self._firewall.text()))
-        self.setVisible(network.connected == 0)
+        self.setVisible(network.connected == 0 or self._has_met)
 
     def set_alone(self) -> None:
         """This worker has no network."""
@@ -89,7 +108,7 @@ class AloneCard(Card):
     def _met(self, met: Met) -> None:
         self.add_button.setEnabled(True)
         self.line.clear()
-        self._say(tr("Connected. The two PCs now find out what they can do for each other."))
+        self._show_met(True)
 
     def _failed(self, error: HearthError) -> None:
         self.add_button.setEnabled(self._client.is_connected)
@@ -98,4 +117,3 @@ class AloneCard(Card):
 
     def _say(self, words: str) -> None:
         self.said.setText(words)
-        self.said.setVisible(bool(words))

@@ -6,8 +6,8 @@ from datetime import datetime
 from itertools import pairwise
 
 from app.actions import Actions
-from app.formats import clock, data_size
-from app.language import mark, told, tr
+from app.formats import data_size
+from app.language import clock, mark, told, tr
 from app.pages.contribution.history import SIZE
 from app.theme import theme
 from app.widgets.bar_plot import NOTHING, BarPlot, Bars, Part

@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from app import theme as look
-from app.formats import clock, number
+from app.formats import number
 from app.icons import Icon
-from app.language import mark, told, tr
+from app.language import clock, mark, told, tr
 from app.theme import theme
 from app.widgets.basics import Card, Label
 from app.widgets.boxes import STRETCH, add, discard, grid_box, vbox

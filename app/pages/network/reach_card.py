@@ -109,7 +109,7 @@ class ReachCard(Card):
         self._step = Label("", "cap", "text3", wrap=True)
         top = hbox(self._icon, (self.word, 1), spacing=look.S)
         self._asks = Label(tr("Reachable from outside"), "cap", "text2")
-        self.peer, self.address = _Copied(tr("Peer id")), _Copied(tr("Address"))
+        self.peer, self.address = _Copied(tr("Peer ID")), _Copied(tr("Address"))
         add(self.body, self._asks, top, self._means, self._do, self._step, STRETCH, self.peer, self.address)
         self._show(WAITING, "")
 

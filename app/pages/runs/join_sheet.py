@@ -179,7 +179,7 @@ class JoinSheet(Sheet):
         weight = hbox(Label(tr("Weight"), "body"), self.weight, (self.share, 1), spacing=look.M)
         told_of = hbox((self.picture, Qt.AlignmentFlag.AlignTop), (self.about, 1), spacing=look.M)
         vbox(self.warning, told_of, self._facts, weight, spacing=look.M, within=part)
-        self.join = Button(tr("Join this run"), clicked=self._join)
+        self.join = Button(tr("Join this run"), "primary", clicked=self._join)
         self.decline = Button(tr("Not now"), clicked=self.close_sheet)
         self.answers = QWidget()
         hbox(self.decline, self.join, STRETCH, spacing=look.S, margins=(4, 0, look.XL, look.S), within=self.answers)

@@ -3,12 +3,12 @@
 import contextlib
 from pathlib import Path
 
-from PySide6.QtCore import QDate, QLocale, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QHideEvent, QShowEvent
 
 from app import theme as look
 from app.actions import Actions
-from app.language import locale, mark, told, tr
+from app.language import day, mark, told, tr
 from app.pages.settings.setting_row import Section, action_row
 from app.pages.settings.synonyms import synonyms
 from app.widgets.basics import Divider, Label, Notice, Panel
@@ -81,9 +81,7 @@ class ConsentCard(Section):
         if given is not None and given.given != "app":
             where = mark("You agreed on {date}, by starting a worker on the command line.")
         if given is not None:
-            local = given.date.astimezone()
-            date = locale().toString(QDate(local.year, local.month, local.day), QLocale.FormatType.LongFormat)
-            self.given.setText(tr(where, date=date))
+            self.given.setText(tr(where, date=day(given.date.astimezone(), year=True)))
         self.given.setVisible(given is not None)
 
     def hideEvent(self, event: QHideEvent) -> None:

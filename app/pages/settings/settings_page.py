@@ -39,7 +39,7 @@ FIRST_GROUPS = 3
 """So many are more than a window shows."""
 LOW = 480
 """Pixels that all sections need one below the other."""
-TRUST = mark("What leaves this PC, and which program it is")
+TRUST = mark("What leaves this PC, and which program runs here")
 IDENTITY, DATA, UPDATES, CONSENT = "Identity", "Data", "Updates", "Consent"
 ABOVE = 14
 """Pixels over a section that was jumped to."""
