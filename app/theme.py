@@ -12,10 +12,9 @@ from PySide6.QtGui import QColor, QFont, QFontInfo, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from app.colors import DARK, LIGHT, Colors, mix
+from app.style_sheets import Kind, style_sheets
 
 Mode = Literal["system", "light", "dark"]
-Sheet = Literal["field", "choice", "low_choice", "text", "help", "table", "week", "menu", "scroll_bar"]
-"""Kind of control that has a style sheet."""
 
 
 # Spacing (grid of 4), pixels.
@@ -122,7 +121,7 @@ class Theme(QObject):
             widget.setProperty("tone", tone)
             widget.setPalette(self._tones[tone])
 
-    def set_sheet(self, widget: QWidget, kind: Sheet) -> None:
+    def set_sheet(self, widget: QWidget, kind: Kind) -> None:
         """Give one of Qt's own controls its style sheet, also after a change of the theme; all in it get it, too."""
         widget.setProperty("sheet", kind)
         widget.setStyleSheet(self._sheets[kind])
@@ -166,6 +165,10 @@ class Theme(QObject):
         font.setPixelSize(self.px(TYPE[role][0]))
         return font
 
+    def _measures(self) -> dict[str, int]:
+        heights = {"height": self.px(BUTTON_HEIGHT - 4), "arrows": ARROWS_WIDTH}
+        return {"radius": RADIUS_CONTROL, "card_radius": RADIUS_CARD, **heights}
+
     def _refresh(self) -> None:
         hints = QGuiApplication.styleHints()
         self.dark = self._mode == "dark" or (self._mode == "system" and hints.colorScheme() == Qt.ColorScheme.Dark)
@@ -180,7 +183,7 @@ class Theme(QObject):
         self._app.setFont(self.font("body"))
         self._app.setPalette(palette(colors))
         QToolTip.setPalette(self._app.palette())
-        self._sheets = style_sheets(self)
+        self._sheets = style_sheets({**colors.of, **self._measures()})
         for widget in self._app.allWidgets():
             if tone := widget.property("tone"):
                 widget.setPalette(self._tones[tone])
@@ -237,78 +240,3 @@ def _of_tone(color: str) -> QPalette:
 
 
 TONES = ("text", "text2", "text3", "ember", "peer", "ok", "warn", "bad", "pause")
-
-
-def style_sheets(look: Theme) -> dict[Sheet, str]:
-    """A sheet for each kind of Qt's own controls.
-
-    Not one for the whole application: that takes 9 KB of memory, and much time, for every label.
-    """
-    c = look.colors.of
-    frame = f"border: 1px solid {c['line']}; border-radius: {RADIUS_CONTROL}px;"
-    chosen = f"selection-background-color: {c['ember_fill']}; selection-color: {c['on_fill']};"
-    field = f"""
-QLineEdit, QSpinBox, QComboBox {{
-    {frame} background: {c["sunken"]}; color: {c["text"]};
-    min-height: {look.px(BUTTON_HEIGHT - 4)}px; padding: 0 8px; {chosen}
-}}
-QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled {{ color: {c["text3"]}; border-color: {c["border"]}; }}
-QSpinBox::up-button, QSpinBox::down-button, QComboBox::drop-down {{
-    background: transparent; border: none; width: {ARROWS_WIDTH}px;
-}}
-QSpinBox::up-arrow, QSpinBox::down-arrow, QComboBox::down-arrow {{ image: none; }}
-QComboBox QAbstractItemView {{
-    background: {c["raised"]}; color: {c["text"]}; border: 1px solid {c["border"]};
-    selection-background-color: {c["ember_soft"]}; selection-color: {c["text"]};
-}}
-"""
-    bar = f"""
-QScrollBar:vertical {{ background: transparent; width: 8px; margin: 2px 1px; }}
-QScrollBar:horizontal {{ background: transparent; height: 8px; margin: 1px 2px; }}
-QScrollBar::handle {{ background: {c["line"]}; border-radius: 3px; min-height: 28px; min-width: 28px; }}
-QScrollBar::handle:hover {{ background: {c["text3"]}; }}
-QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{
-    background: transparent; border: none; width: 0; height: 0;
-}}
-"""
-    text = f"""
-QAbstractScrollArea::corner {{ background: transparent; border: none; }}
-QPlainTextEdit, QTextEdit {{
-    background: {c["sunken"]}; color: {c["text"]}; border: 1px solid {c["border"]};
-    border-radius: {RADIUS_CONTROL}px; {chosen}
-}}
-QPlainTextEdit[readOnly="false"] {{ border-color: {c["line"]}; }}
-"""
-    head = f"""
-QHeaderView {{ background: transparent; border: none; }}
-QHeaderView::section {{
-    background: transparent; color: {c["text2"]}; border: none; border-bottom: 1px solid {c["line"]}; padding: 4px 9px;
-}}
-"""
-    return {
-        "field": field,
-        "choice": field + bar,
-        "low_choice": f"{field} {bar} QComboBox {{ min-height: 22px; }}",
-        "text": text + bar,
-        "help": f"""{text} {bar}
-QTextEdit {{ background: {c["surface"]}; border-radius: {RADIUS_CARD}px; }}
-""",
-        "table": f"""{head} {bar}
-QTreeView {{ background: transparent; border: none; color: {c["text"]}; outline: none; }}
-QTreeView::item {{ padding: 5px 6px; border-bottom: 1px solid {c["border"]}; }}
-QTreeView::item:selected {{ background: {c["ember_soft"]}; color: {c["text"]}; }}
-""",
-        "week": f"""{head}
-QTableView {{ background: transparent; border: none; outline: none; }}
-QTableCornerButton::section {{ background: transparent; border: none; }}
-QHeaderView::section {{ border: none; padding: 0 4px 0 1px; }}
-""",
-        "menu": f"""
-QMenu {{ background: {c["raised"]}; color: {c["text"]}; border: 1px solid {c["border"]}; padding: 6px; }}
-QMenu::item {{ padding: 8px 40px 8px 14px; border-radius: {RADIUS_CONTROL}px; }}
-QMenu::item:selected {{ background: {c["ember_soft"]}; color: {c["text"]}; }}
-QMenu::item:disabled {{ color: {c["text3"]}; }}
-QMenu::separator {{ height: 1px; background: {c["border"]}; margin: 6px 8px; }}
-""",
-        "scroll_bar": bar,
-    }

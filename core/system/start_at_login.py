@@ -4,6 +4,7 @@ import configparser
 import contextlib
 import importlib
 import os
+import plistlib
 import subprocess
 import sys
 from pathlib import Path
@@ -163,8 +164,6 @@ def _registry(arguments: list[str], wish: bool | None) -> bool:
 
 
 def _launch_agent(arguments: list[str], wish: bool | None) -> bool:
-    import plistlib
-
     path = Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
     if wish:
         agent = {"Label": LABEL, "ProgramArguments": arguments, "RunAtLoad": True, "ProcessType": "Interactive"}
