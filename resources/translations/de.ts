@@ -4954,6 +4954,10 @@
       <translation>Jetzt starten, bis {end:clock}</translation>
     </message>
     <message>
+      <source>choice.then</source>
+      <translation>Nach der Pause muss es weiter warten.</translation>
+    </message>
+    <message>
       <source>choice.title</source>
       <translation>Deine Wahl</translation>
     </message>
@@ -7076,6 +7080,10 @@
     <message>
       <source>rule.no_limit</source>
       <translation>Keine Grenze</translation>
+    </message>
+    <message>
+      <source>rule.none_holds</source>
+      <translation>Geht weiter, sobald nichts davon mehr gilt.</translation>
     </message>
     <message>
       <source>rule.unknown</source>

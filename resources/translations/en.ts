@@ -779,6 +779,10 @@
       <translation>Start now, until {end:clock}</translation>
     </message>
     <message>
+      <source>choice.then</source>
+      <translation>After the pause, it still has to wait.</translation>
+    </message>
+    <message>
       <source>choice.title</source>
       <translation>Your choice</translation>
     </message>
@@ -2901,6 +2905,10 @@
     <message>
       <source>rule.no_limit</source>
       <translation>No limit</translation>
+    </message>
+    <message>
+      <source>rule.none_holds</source>
+      <translation>Runs again when none of this holds any more.</translation>
     </message>
     <message>
       <source>rule.unknown</source>
