@@ -35,30 +35,20 @@ from app.tray.tray import Tray
 from app.window.main_window import MainWindow
 from app.window.pause_button import Pausable
 from app.window.view_settings import view_settings
+from app.worker.lost_work import LostWork
 from app.worker.supervision import Phase, Report
 from app.worker.supervisor import Supervisor
 from core import consent
 from core.contracts.control import Bye, Snapshot
 from core.contracts.errors import HearthError
 from core.contracts.notices import notice, plain
-from core.contracts.status import CurvePoint, State, Status
+from core.contracts.status import CurvePoint, Status
 from core.update import trial
 
 logger = logging.getLogger(__name__)
 
 LOG_LINES = 1000
 CURVE_POINTS = 4000
-STATES: dict[Phase, State] = {
-    Phase.LOOKING: "preparing",
-    Phase.STARTING: "preparing",
-    Phase.LOST: "attention",
-    Phase.WAITING: "attention",
-    Phase.FAILED: "attention",
-    Phase.RESTARTING: "preparing",
-    Phase.LEAVING: "leaving",
-    Phase.ENDED: "leaving",
-    Phase.RUNNING: "preparing",
-}
 NO_WORKER = mark("The worker has stopped and has not come back by itself so far. Open Hearth to see why.")
 ASKING = mark("Nothing runs until you have agreed to it.")
 LEAVING = mark("Hearth is quitting; the worker saves its work.")
@@ -101,6 +91,7 @@ class Desktop(QObject):
         speak(str(self.view.value("language", "system")))
         self.actions = Actions()
         self._curve: list[CurvePoint] = []
+        self._lost_work = LostWork()
         self._last: Status | None = None
         self.first_run: FirstRun | None = None
         self._asked_run = ""
@@ -162,6 +153,7 @@ class Desktop(QObject):
         """Made when somebody joins a run, as is the next one: most days nobody does."""
         sheet = JoinSheet(self.window, self.window.ring, self.client)
         sheet.said.connect(lambda words: self.window.tell(words))
+        sheet.setting_asked.connect(self.actions.show_setting)
         if self._last is not None:
             sheet.update_status(self._last)
         return sheet
@@ -267,7 +259,7 @@ class Desktop(QObject):
         if phase is Phase.LEAVING:
             why, ends = (plain(tr(LEAVING)),), (plain(tr(LEAVING_ENDS)),)
             status = msgspec.structs.replace(status, state="leaving", reason=why, until=ends, start_now=False)
-        self._drop_lost_work(status.step)
+        self._drop_lost_work(status)
         self.window.update_status(status)
         self.tray.show_state(status.state, told(status.reason), Pausable.of(status))
         reasons = [told(status.reason)] if status.state == "attention" else []
@@ -286,11 +278,14 @@ class Desktop(QObject):
             self.actions.open_page.emit("runs")
         self.join_sheet.open_for(source)
 
-    def _drop_lost_work(self, step: int) -> None:
+    def _drop_lost_work(self, status: Status) -> None:
         """Compute may have gone on from an older checkpoint: what the curve shows after that is gone."""
-        if self._curve and self._curve[-1].step > step:
-            self._curve = [point for point in self._curve if point.step <= step]
+        if self._curve and self._curve[-1].step > status.step:
+            self._curve = [point for point in self._curve if point.step <= status.step]
             self.window.update_curve(self._curve)
+        if lost := self._lost_work.follow(self.client.pid, status):
+            logger.info("restarted; %d steps since the last checkpoint are done again", lost)
+            self.window.tell(tr("Restarted. %Ln step(s) since the last checkpoint is (are) done again.", lost))
 
     def _point(self, point: CurvePoint) -> None:
         self._curve.append(point)
@@ -312,11 +307,11 @@ class Desktop(QObject):
             if report.phase is Phase.LEAVING and self._last is not None:
                 self._status(self._last)
             return
-        state, sentence = STATES[report.phase], told(report.notice) if report.notice else ""
-        if state == "attention" or self._last is not None:
-            self.window.set_connected(False, sentence)
-        self.tray.show_state(state, sentence)
-        if state == "attention":
+        sentence = told(report.notice) if report.notice else ""
+        if report.trouble or self._last is not None:
+            self.window.set_connected(False, sentence, calm=not report.trouble)
+        self.tray.show_state(report.state, sentence)
+        if report.trouble:
             # while it counts down to the next try, the sentence is another one each second
             self.notifier.trouble([sentence if report.phase is Phase.FAILED else tr(NO_WORKER)])
 

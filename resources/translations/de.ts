@@ -39,6 +39,13 @@
       <source>This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.</source>
       <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb wird das Fenster minimiert. Strg+Q beendet Hearth.</translation>
     </message>
+    <message numerus="yes">
+      <source>Restarted. %Ln step(s) since the last checkpoint is (are) done again.</source>
+      <translation>
+        <numerusform>Neu gestartet. %Ln Schritt seit dem letzten Checkpoint wird wiederholt.</numerusform>
+        <numerusform>Neu gestartet. %Ln Schritte seit dem letzten Checkpoint werden wiederholt.</numerusform>
+      </translation>
+    </message>
     <message>
       <source>Nothing runs and nothing is sent until you agree.</source>
       <translation>Nichts läuft und nichts wird gesendet, bevor du zustimmst.</translation>
@@ -1189,6 +1196,14 @@
       <translation>Noch nicht gemessen. Der erste Punkt folgt bald nach Beginn des Trainings.</translation>
     </message>
     <message>
+      <source>Continues as soon as the worker answers.</source>
+      <translation>Geht weiter, sobald der Worker antwortet.</translation>
+    </message>
+    <message>
+      <source>Continues as soon as the worker answers; Try again looks for it now.</source>
+      <translation>Geht weiter, sobald der Worker antwortet; „Erneut versuchen“ sucht ihn jetzt.</translation>
+    </message>
+    <message>
       <source>The model being trained</source>
       <translation>Das Modell im Training</translation>
     </message>
@@ -1215,10 +1230,6 @@
     <message>
       <source>Ready in a few seconds.</source>
       <translation>Fertig in ein paar Sekunden.</translation>
-    </message>
-    <message>
-      <source>Continues as soon as the worker answers; Try again looks for it now.</source>
-      <translation>Geht weiter, sobald der Worker antwortet; „Erneut versuchen“ sucht ihn jetzt.</translation>
     </message>
     <message>
       <source>from {time}</source>
@@ -2091,6 +2102,10 @@
       <source>This run's trainers agree on one trunk by {way}. They have not done so since Hearth's start.</source>
       <translation>Die Trainer dieses Laufs einigen sich per {way} auf einen Rumpf. Seit dem Start von Hearth haben sie es noch nicht getan.</translation>
     </message>
+    <message>
+      <source>The last agreement on one trunk by {way} was {ago} ago. No other trainer is connected now.</source>
+      <translation>Die letzte Einigung auf einen Rumpf per {way} war vor {ago}. Jetzt ist kein anderer Trainer verbunden.</translation>
+    </message>
     <message numerus="yes">
       <source>This PC helps %Ln trainer(s) to agree on one trunk by {way}.</source>
       <translation>
@@ -2382,6 +2397,18 @@
     <message>
       <source>Careful: this is not the run “{title}” that this PC has joined ({run}). It only has the same title, and the organiser of that one has not signed it.</source>
       <translation>Vorsicht: Das ist nicht der Lauf „{title}“, dem dieser PC beigetreten ist ({run}). Er hat nur denselben Titel, und der Veranstalter von jenem hat ihn nicht unterschrieben.</translation>
+    </message>
+    <message>
+      <source>None has been found. Runs show up here as soon as another PC of this network trains them.</source>
+      <translation>Keiner gefunden. Läufe erscheinen hier, sobald ein anderer PC in diesem Netzwerk sie trainiert.</translation>
+    </message>
+    <message>
+      <source>“Find peers on this network” is off in Settings, so nobody looks for runs here.</source>
+      <translation>„Peers in diesem Netzwerk finden“ ist in den Einstellungen aus, deshalb wird hier nach keinen Läufen gesucht.</translation>
+    </message>
+    <message>
+      <source>“Work with other peers” is off in Settings, so nobody looks for runs here.</source>
+      <translation>„Mit anderen Peers arbeiten“ ist in den Einstellungen aus, deshalb wird hier nach keinen Läufen gesucht.</translation>
     </message>
     <message>
       <source>This PC has joined this run already. Joining it again takes over what its organiser has changed, if this is newer.</source>

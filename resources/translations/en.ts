@@ -4,6 +4,13 @@
   <context>
     <name>window</name>
     <message numerus="yes">
+      <source>Restarted. %Ln step(s) since the last checkpoint is (are) done again.</source>
+      <translation>
+        <numerusform>Restarted. %Ln step since the last checkpoint is done again.</numerusform>
+        <numerusform>Restarted. %Ln steps since the last checkpoint are done again.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>thread(s)</source>
       <translation>
         <numerusform>thread</numerusform>

@@ -180,12 +180,11 @@ def test_who_is_alone_is_told_and_shown_the_ways_out(
     asked: list[tuple[str, str]] = []
     actions.add_run.connect(lambda link: asked.append(("run", link)))
     actions.invite.connect(lambda run: asked.append(("invite", run)))
-    actions.open_page.connect(lambda name: asked.append(("page", name)))
     page.alone.line.setText(" hearth://digits-1/abc ")
     QTest.keyClick(page.alone.line, Qt.Key.Key_Return)
     QTest.mouseClick(page.alone.invite, Qt.MouseButton.LeftButton)
     QTest.mouseClick(page.alone.nearby, Qt.MouseButton.LeftButton)
-    assert asked == [("run", "hearth://digits-1/abc"), ("invite", "digits-2ac90b73"), ("page", "runs")]
+    assert asked == [("run", "hearth://digits-1/abc"), ("invite", "digits-2ac90b73"), ("run", "")]
 
     there = "cd" * 32 + "@198.51.100.7:4433"
     toy.answers["meet"] = lambda params: wire.ErrorInfo("unreachable", plain("Peer cdcdcdcd cannot be reached."))

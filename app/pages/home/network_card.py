@@ -48,6 +48,7 @@ class NetworkCard(StaleCard):
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(tr("Network"), tr("Details"))
         self._client = client
+        self._connected = 1  # as long as nobody has told otherwise
         self._reach = _Fact("question", tr("Reachable from outside"))
         self._peers = _Fact("person", tr("Peers connected"))
         self._sent, self._received = _Fact("up", tr("Sent today")), _Fact("down", tr("Received today"))
@@ -78,10 +79,11 @@ class NetworkCard(StaleCard):
         meaning = MEANINGS.get(network.reachability, MEANINGS["unknown"])
         self._reach.icon.set(meaning.icon, meaning.tone)
         self._reach.set(tr(meaning.word))
+        self._connected = network.connected
         self._peers.set(number(network.connected) if network.connected else tr("None: it trains alone"))
 
     def _take_trunk(self, status: TrunkStatus) -> None:
-        self.trunk.setText(agreement(status))
+        self.trunk.setText(agreement(status, self._connected))
         self._trunk.setVisible(bool(self.trunk.text()))
 
     def _failed(self, error: HearthError) -> None:

@@ -36,7 +36,7 @@ class AloneCard(Card):
         self.line.setMinimumWidth(theme().px(220))
         self.line.returnPressed.connect(self._add)
         self.add_button = Button(tr("Add"), "plain", "plus", name=tr("Add this peer or run"), clicked=self._add)
-        self.nearby = Button(tr("Runs nearby"), "plain", "globe", clicked=lambda: actions.open_page.emit("runs"))
+        self.nearby = Button(tr("Runs nearby"), "plain", "globe", clicked=lambda: actions.add_run.emit(""))
         self.invite = Button(
             tr("Invite somebody"), "plain", "person", clicked=lambda: actions.invite.emit(client.shown_run)
         )
@@ -64,6 +64,8 @@ class AloneCard(Card):
             else ""
         )
         self._firewall.setVisible(bool(self._firewall.text()))
+        if self.add_button.isEnabled():
+            self._say("")  # nobody is being called, and who was called is counted now, or gone again
         self.setVisible(network.connected == 0)
 
     def set_alone(self) -> None:

@@ -45,6 +45,7 @@ class NetworkPage(LookingPage):
         add(self.body, self.alone, Pair(self.reach, self.test), self.trunk, self.bandwidth, (self.peers, 100), STRETCH)
         self._got: list[PeerStatus] = []
         self._asking = self._alone = False
+        self._connected = 1  # as long as nobody has told otherwise
 
     def set_stale(self, stale: bool) -> None:
         self.peers.set_stale(stale)
@@ -60,10 +61,11 @@ class NetworkPage(LookingPage):
         if not self._asking and self._client.is_connected:
             self._asking, self._got = True, []
             self._client.network(0, self._take, self.failed)
-            self._client.trunk(self.trunk.show_trunk, super().failed)
+            self._client.trunk(lambda status: self.trunk.show_trunk(status, self._connected), super().failed)
             self.bandwidth.look(super().failed)
 
     def _take(self, network: NetworkStatus) -> None:
+        self._connected = network.connected
         if not self._got:
             self.reach.show_network(network)
             self.alone.show_network(network)
