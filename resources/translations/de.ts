@@ -2486,10 +2486,6 @@
       <translation>{share} der Zeit, in der dieser PC rechnet</translation>
     </message>
     <message>
-      <source>Look</source>
-      <translation>Ansehen</translation>
-    </message>
-    <message>
       <source>Paste a link</source>
       <translation>Einen Link einfügen</translation>
     </message>
@@ -2540,6 +2536,10 @@
     <message>
       <source>Run code here: a manifest is numbers and names that are checked.</source>
       <translation>Hier Code ausführen: Ein Manifest besteht aus Zahlen und Namen, die geprüft werden.</translation>
+    </message>
+    <message>
+      <source>Look</source>
+      <translation>Ansehen</translation>
     </message>
     <message>
       <source>Look at {run}</source>

@@ -1,7 +1,6 @@
 """The sheet by which a run is added: which one, what it is, and whether it is to be joined."""
 
 import time
-from collections.abc import Callable, Iterable
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -12,6 +11,7 @@ from app import theme as look
 from app.formats import percent
 from app.language import mark, told, tr, tr_run
 from app.pages.runs import description
+from app.pages.runs.offers import Offers
 from app.pages.runs.run_picture import RunPicture
 from app.pages.settings.setting_controls import NumberControl
 from app.widgets.basics import Facts, Label, Notice
@@ -60,52 +60,6 @@ def reason_against(source: str) -> Told | None:
     except RunError as error:
         return error.notice
     return None
-
-
-class Offers(QWidget):
-    """Runs that can be looked at, under a title; not seen while there are none, and nothing to say about that."""
-
-    def __init__(self, title: str) -> None:
-        super().__init__()
-        self.buttons: list[Button] = []
-        self.none = Label("", "body", "text2", wrap=True)
-        self.setting = Button(tr("Open this setting"), "plain", "settings")
-        self._rows = vbox(spacing=look.S)
-        row = hbox(self.setting, STRETCH)
-        vbox(look.M, Label(title, "head"), self._rows, self.none, row, spacing=look.S, within=self)
-
-    def show_offers(self, offers: Iterable[tuple[str, str, str]], look_at: Callable[[str], None]) -> None:
-        """Show these.
-
-        Args:
-            offers: title, a word on it, and how `run_details` takes the run.
-            look_at: called with the latter.
-        """
-        rows = [item.widget() for at in range(self._rows.count()) if (item := self._rows.itemAt(at)) is not None]
-        discard(row for row in rows if row is not None)
-        self.buttons = []
-        for title, about, source in offers:
-            button = Button(tr("Look"), name=tr("Look at {run}", run=title), clicked=partial(look_at, source))
-            texts = vbox(Label(title, "body", wrap=True), spacing=0)
-            if about:
-                texts.addWidget(Label(about, "cap", "text2", wrap=True))
-            row = QWidget()
-            hbox((texts, 1), button, spacing=look.M, within=row)
-            self._rows.addWidget(row)
-            self.buttons.append(button)
-        self.say_none("")
-
-    def say_none(self, why: str, setting: bool = False) -> None:
-        """Say why there are none, where there are none.
-
-        Args:
-            why: a sentence.
-            setting: whether a setting would change that.
-        """
-        self.none.setText("" if self.buttons else why)
-        self.none.setVisible(bool(self.none.text()))
-        self.setting.setVisible(setting and bool(self.none.text()))
-        self.setVisible(bool(self.buttons or self.none.text()))
 
 
 class JoinSheet(Sheet):
