@@ -35,7 +35,7 @@ from app.tray.tray import Tray
 from app.window.main_window import MainWindow
 from app.window.pause_button import Pausable
 from app.window.view_settings import view_settings
-from app.worker.lost_work import LostWork
+from app.worker.course import Course
 from app.worker.supervision import Phase, Report
 from app.worker.supervisor import Supervisor
 from core import consent
@@ -48,7 +48,6 @@ from core.update import trial
 logger = logging.getLogger(__name__)
 
 LOG_LINES = 1000
-CURVE_POINTS = 4000
 NO_WORKER = mark("The worker has stopped and has not come back by itself so far. Open Hearth to see why.")
 ASKING = mark("Nothing runs until you have agreed to it.")
 LEAVING = mark("Hearth is quitting; the worker saves its work.")
@@ -90,8 +89,7 @@ class Desktop(QObject):
         theme().set_mode(_mode(self.view.value("theme")))
         speak(str(self.view.value("language", "system")))
         self.actions = Actions()
-        self._curve: list[CurvePoint] = []
-        self._lost_work = LostWork()
+        self._course = Course()
         self._last: Status | None = None
         self.first_run: FirstRun | None = None
         self._asked_run = ""
@@ -248,8 +246,8 @@ class Desktop(QObject):
         self.client.log_lines(LOG_LINES, self.log_page.fill)
 
     def _shown(self, snapshot: Snapshot) -> None:
-        self._curve = list(snapshot.curve)
-        self.window.update_curve(self._curve)
+        self._course.curve = list(snapshot.curve)
+        self.window.update_curve(self._course.curve)
         self._status(snapshot.status)
 
     def _status(self, status: Status) -> None:
@@ -259,7 +257,7 @@ class Desktop(QObject):
         if phase is Phase.LEAVING:
             why, ends = (plain(tr(LEAVING)),), (plain(tr(LEAVING_ENDS)),)
             status = msgspec.structs.replace(status, state="leaving", reason=why, until=ends, start_now=False)
-        self._drop_lost_work(status)
+        self._follow(status)
         self.window.update_status(status)
         self.tray.show_state(status.state, told(status.reason), Pausable.of(status))
         reasons = [told(status.reason)] if status.state == "attention" else []
@@ -278,21 +276,16 @@ class Desktop(QObject):
             self.actions.open_page.emit("runs")
         self.join_sheet.open_for(source)
 
-    def _drop_lost_work(self, status: Status) -> None:
-        """Compute may have gone on from an older checkpoint: what the curve shows after that is gone."""
-        if self._curve and self._curve[-1].step > status.step:
-            self._curve = [point for point in self._curve if point.step <= status.step]
-            self.window.update_curve(self._curve)
-        if lost := self._lost_work.follow(self.client.pid, status):
+    def _follow(self, status: Status) -> None:
+        if self._course.cut(status.step):
+            self.window.update_curve(self._course.curve)
+        if lost := self._course.lost(self.client.pid, status):
             logger.info("restarted; %d steps since the last checkpoint are done again", lost)
             self.window.tell(tr("Restarted. %Ln step(s) since the last checkpoint is (are) done again.", lost))
 
     def _point(self, point: CurvePoint) -> None:
-        self._curve.append(point)
-        if len(self._curve) > CURVE_POINTS:
-            half = CURVE_POINTS // 2
-            self._curve[:half] = self._curve[:half:2]
-        self.window.update_curve(self._curve)
+        self._course.add(point)
+        self.window.update_curve(self._course.curve)
 
     def _bye(self, bye: Bye) -> None:
         logger.info("the worker says goodbye: %s", bye.reason)

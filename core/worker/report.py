@@ -16,6 +16,7 @@ from core.version import VERSION
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import Energy
+from core.worker.events import Events
 from core.worker.policy import Policy
 from core.worker.run import Run
 from core.worker.runs import Runs
@@ -36,6 +37,7 @@ class Report:
         yields: Yields,
         notes: Callable[[], list[Notice]],
         line: Callable[[], LineStatus | None],
+        events: Events,
     ) -> None:
         """
         Args:
@@ -48,10 +50,11 @@ class Report:
             yields: how fast the PC was given back.
             notes: sentences about what is wrong with no run in particular.
             line: the limits of bandwidth in force.
+            events: what happened.
         """
         self._folder, self._runs, self._policy, self._windows = folder, runs, policy, windows
         self._energy, self._devices, self._yields, self._notes = energy, devices, yields, notes
-        self._line = line
+        self._line, self._events = line, events
 
     def status(self, run: Run, settings: Settings) -> Status:
         """All figures, as of the last decision.
@@ -112,6 +115,7 @@ class Report:
             run_id=run.id,
             runs=[one.status() for one in self._runs],
             line=self._line(),
+            events=self._events.newest,
         )
 
     def _processes(self) -> list[ProcessStatus]:

@@ -5566,6 +5566,35 @@
       <source>energy.wants</source>
       <translation>Höchstens {most:count} kWh im Monat</translation>
     </message>
+    <message numerus="yes">
+      <source>event.adopted</source>
+      <translation>
+        <numerusform>Dieser PC hat {n} Experten von {peer:peer} übernommen.</numerusform>
+        <numerusform>Dieser PC hat {n} Experten von {peer:peer} übernommen.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>event.first_use</source>
+      <translation>{peer:peer} hat als erster anderer PC einen Experten dieses PCs benutzt.</translation>
+    </message>
+    <message>
+      <source>event.helped</source>
+      <translation>{peer:peer} hat diesem PC zum ersten Mal beim Training geholfen.</translation>
+    </message>
+    <message numerus="yes">
+      <source>event.passed</source>
+      <translation>
+        <numerusform>{peer:peer} hat {n} Experten von {other:peer} übernommen.</numerusform>
+        <numerusform>{peer:peer} hat {n} Experten von {other:peer} übernommen.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>event.taken</source>
+      <translation>
+        <numerusform>{peer:peer} hat {n} Experten von diesem PC übernommen.</numerusform>
+        <numerusform>{peer:peer} hat {n} Experten von diesem PC übernommen.</numerusform>
+      </translation>
+    </message>
     <message>
       <source>exchange.fails</source>
       <translation>{times:count}-mal hintereinander konnten Daten und Rumpf des Laufs nicht gepflegt werden ({error}). Bitte melde es.</translation>
@@ -5633,6 +5662,10 @@
     <message>
       <source>file.loss_curve</source>
       <translation>Die Kurve beginnt neu.</translation>
+    </message>
+    <message>
+      <source>file.loss_events</source>
+      <translation>Was vorher geschah, wird nicht mehr aufgeführt.</translation>
     </message>
     <message>
       <source>file.loss_line</source>

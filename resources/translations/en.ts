@@ -1371,6 +1371,35 @@
       <source>energy.wants</source>
       <translation>At most {most:count} kWh a month</translation>
     </message>
+    <message numerus="yes">
+      <source>event.adopted</source>
+      <translation>
+        <numerusform>This PC took over {n} expert from {peer:peer}.</numerusform>
+        <numerusform>This PC took over {n} experts from {peer:peer}.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>event.first_use</source>
+      <translation>{peer:peer} used an expert of this PC, the first other PC to do so.</translation>
+    </message>
+    <message>
+      <source>event.helped</source>
+      <translation>{peer:peer} helped this PC to train for the first time.</translation>
+    </message>
+    <message numerus="yes">
+      <source>event.passed</source>
+      <translation>
+        <numerusform>{peer:peer} took over {n} expert from {other:peer}.</numerusform>
+        <numerusform>{peer:peer} took over {n} experts from {other:peer}.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>event.taken</source>
+      <translation>
+        <numerusform>{peer:peer} took over {n} expert from this PC.</numerusform>
+        <numerusform>{peer:peer} took over {n} experts from this PC.</numerusform>
+      </translation>
+    </message>
     <message>
       <source>exchange.fails</source>
       <translation>The run's data and trunk could not be kept up to date {times:count} times in a row ({error}). Please report it.</translation>
@@ -1438,6 +1467,10 @@
     <message>
       <source>file.loss_curve</source>
       <translation>The curve starts again from zero.</translation>
+    </message>
+    <message>
+      <source>file.loss_events</source>
+      <translation>What happened before is not listed any more.</translation>
     </message>
     <message>
       <source>file.loss_line</source>

@@ -15,11 +15,12 @@ from pytestqt.qtbot import QtBot
 
 from app import desktop as module
 from app.actions import Actions
-from app.desktop import CURVE_POINTS, LEAVING, NO_TRAY, Desktop
+from app.desktop import LEAVING, NO_TRAY, Desktop
 from app.pages.network.network_page import NetworkPage
 from app.system.single_instance import Instance
 from app.theme import theme
 from app.window.view_settings import VIEW_FILE
+from app.worker.course import CURVE_POINTS
 from app.worker.supervision import Phase, Report
 from app.worker.supervisor import supervise
 from core.contracts import control as wire
@@ -292,8 +293,8 @@ def test_a_long_curve_is_thinned(start: Start) -> None:
     desktop = start()
     for step in range(100, 2 * CURVE_POINTS):
         desktop._point(CurvePoint(step, step, 1.0, 0.5))
-    assert len(desktop._curve) <= CURVE_POINTS
-    steps = [point.step for point in desktop._curve]
+    assert len(desktop._course.curve) <= CURVE_POINTS
+    steps = [point.step for point in desktop._course.curve]
     assert steps == sorted(steps)
     assert steps[-1] == 2 * CURVE_POINTS - 1
 
@@ -341,6 +342,6 @@ def test_the_curve_forgets_work_that_was_lost(qtbot: QtBot, start: Start, toy: T
     desktop = start()
     for step in (64, 128, 192):
         toy.tell("curve", CurvePoint(step, step * 32, 1.0, 0.5))
-    qtbot.waitUntil(lambda: bool(desktop._curve) and desktop._curve[-1].step == 192)
+    qtbot.waitUntil(lambda: bool(desktop._course.curve) and desktop._course.curve[-1].step == 192)
     toy.tell("status", make_status(step=150))
-    qtbot.waitUntil(lambda: desktop._curve[-1].step == 128)
+    qtbot.waitUntil(lambda: desktop._course.curve[-1].step == 128)
