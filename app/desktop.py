@@ -5,7 +5,6 @@ import logging
 import logging.handlers
 import time
 
-import msgspec
 from PySide6.QtCore import QByteArray, QObject, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QSessionManager, QShortcut
 from PySide6.QtWidgets import QApplication
@@ -28,6 +27,7 @@ from app.pages.runs.runs_page import RunsPage
 from app.pages.settings.settings_page import SettingsPage
 from app.pages.trust_page import TrustPage
 from app.screensaver.idle_start import IdleStart
+from app.system.reduced_motion import motion
 from app.system.signal_watch import SignalWatch
 from app.system.single_instance import Instance
 from app.theme import Mode, theme
@@ -36,12 +36,12 @@ from app.window.main_window import MainWindow
 from app.window.pause_button import Pausable
 from app.window.view_settings import view_settings
 from app.worker.course import Course
+from app.worker.shown import Shown
 from app.worker.supervision import Phase, Report
 from app.worker.supervisor import Supervisor
 from core import consent
 from core.contracts.control import Bye, Snapshot
 from core.contracts.errors import HearthError
-from core.contracts.notices import notice, plain
 from core.contracts.status import CurvePoint, Status
 from core.update import trial
 
@@ -50,8 +50,6 @@ logger = logging.getLogger(__name__)
 LOG_LINES = 1000
 NO_WORKER = mark("The worker has stopped and has not come back by itself so far. Open Hearth to see why.")
 ASKING = mark("Nothing runs until you have agreed to it.")
-LEAVING = mark("Hearth is quitting; the worker saves its work.")
-LEAVING_ENDS = mark("Ends by itself, in 10 s at the latest.")
 IN_TRAY = mark("Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.")
 NOT_FROM_HERE = mark("Quit Hearth on the other PC and start it again there. It cannot be started from here.")
 NO_TRAY = mark("This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.")
@@ -91,6 +89,7 @@ class Desktop(QObject):
         self.actions = Actions()
         self._course = Course()
         self._last: Status | None = None
+        self._as_shown = Shown()
         self.first_run: FirstRun | None = None
         self._asked_run = ""
         """That was asked for during the first run."""
@@ -225,6 +224,7 @@ class Desktop(QObject):
         self.tray.open_asked.connect(self.raise_window)
         self.tray.available_changed.connect(self._tray_changed)
         self.notifier.lent.connect(self.tray.show_today)
+        self.notifier.reached.connect(self._as_shown.note)
         instance.raise_asked.connect(self.raise_window)
         instance.page_asked.connect(actions.open_page)
         instance.link_asked.connect(self.add_run)
@@ -252,12 +252,9 @@ class Desktop(QObject):
 
     def _status(self, status: Status) -> None:
         self._last = status
-        if (phase := self.supervisor.report.phase) is Phase.RESTARTING:  # the worker leaves, Hearth does not
-            status = msgspec.structs.replace(status, state="preparing", reason=(notice("worker.restarting"),), until=())
-        if phase is Phase.LEAVING:
-            why, ends = (plain(tr(LEAVING)),), (plain(tr(LEAVING_ENDS)),)
-            status = msgspec.structs.replace(status, state="leaving", reason=why, until=ends, start_now=False)
         self._follow(status)
+        self.notifier.happened(status.events)
+        status = self._as_shown.of(status, self.supervisor.report.phase)
         self.window.update_status(status)
         self.tray.show_state(status.state, told(status.reason), Pausable.of(status))
         reasons = [told(status.reason)] if status.state == "attention" else []
@@ -281,7 +278,9 @@ class Desktop(QObject):
             self.window.update_curve(self._course.curve)
         if lost := self._course.lost(self.client.pid, status):
             logger.info("restarted; %d steps since the last checkpoint are done again", lost)
-            self.window.tell(tr("Restarted. %Ln step(s) since the last checkpoint is (are) done again.", lost))
+            said = tr("Restarted. %Ln step(s) since the last checkpoint is (are) done again.", lost)
+            self.window.tell(said)
+            self._as_shown.note(said)
 
     def _point(self, point: CurvePoint) -> None:
         self._course.add(point)
@@ -315,6 +314,7 @@ class Desktop(QObject):
         mode = _mode(values.get("theme"))
         theme().set_mode(mode)
         self.view.setValue("theme", mode)
+        motion().unwanted = bool(values.get("reduced_motion"))
         self.notifier.choose(values)
         self.settings_page.updates.may_look = bool(values.get("check_updates", True))
         self.view.setValue("language", str(values.get("language")))
@@ -340,7 +340,7 @@ class Desktop(QObject):
             self.window.hide()
             if self.view.value("told_about_tray") is None:
                 self.view.setValue("told_about_tray", "yes")
-                self.tray.tell(tr(IN_TRAY))
+                self.notifier.answer(tr(IN_TRAY))
         else:
             self.window.tell(tr(NO_TRAY))
             self.window.showMinimized()

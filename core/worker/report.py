@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -13,6 +14,7 @@ from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
 from core.contracts.status import ProcessStatus, RuleStatus, Status
 from core.version import VERSION
+from core.policy.decide import Decision
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import Energy
@@ -68,10 +70,7 @@ class Report:
         return Status(
             version=VERSION,
             protocol=PROTOCOL,
-            state=decision.state,
-            reason=decision.reason,
-            until=decision.until,
-            until_time=decision.until_time,
+            **_decided(decision),
             run=run.manifest.run,
             run_title=run.manifest.title,
             step=progress.step,
@@ -101,10 +100,6 @@ class Report:
             time=time.time(),
             task=run.manifest.task.name,
             why=[*(_of_run(row, run) for row in self._policy.why()), *_trunk(run, alone=len(self._runs) == 1)],
-            cpu=decision.cpu,
-            gpu=decision.gpu,
-            start_now=decision.start_now,
-            network=decision.network,
             devices=self._devices.status(
                 decision, signals, settings, self._energy.load, [one.compute for one in self._runs]
             ),
@@ -133,6 +128,12 @@ class Report:
             for note in (*run.attention, *([notice("run.stuck")] if run.compute.stuck else ()), run.no_room)
             if note
         ]
+
+
+def _decided(decision: Decision) -> dict[str, Any]:
+    """What the status tells of a decision as it is."""
+    names = "state", "reason", "until", "until_time", "cpu", "gpu", "start_now", "network"
+    return {name: getattr(decision, name) for name in names}
 
 
 def _of_run(row: RuleStatus, run: Run) -> RuleStatus:

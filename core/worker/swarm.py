@@ -97,8 +97,9 @@ class Swarm:
         trains, self._hosts, self._frozen = "train" in roles, "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         self._gate = _guarded(node, dht, manifest, files, open_gate)
-        row = encoded_size(manifest.training.codec, manifest.model.width)
-        allowance = Allowance(manifest.run_id, community.book, row)
+        allowance = Allowance(
+            manifest.run_id, community.book, encoded_size(manifest.training.codec, manifest.model.width)
+        )
         compute.incoming.register(node, manifest.run_id, allowance.spend)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)

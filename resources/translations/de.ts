@@ -20,14 +20,6 @@
       <translation>Nichts läuft, bevor du zugestimmt hast.</translation>
     </message>
     <message>
-      <source>Hearth is quitting; the worker saves its work.</source>
-      <translation>Hearth wird beendet; der Worker speichert seine Arbeit.</translation>
-    </message>
-    <message>
-      <source>Ends by itself, in 10 s at the latest.</source>
-      <translation>Endet von selbst, spätestens in 10 s.</translation>
-    </message>
-    <message>
       <source>Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.</source>
       <translation>Hearth läuft im Infobereich weiter. Sein Symbol öffnet das Fenster wieder; „Beenden“ beendet es.</translation>
     </message>
@@ -414,16 +406,16 @@
       <translation>Dieser PC hat {size} Text trainiert.</translation>
     </message>
     <message>
-      <source>{time} today, for others {amount}</source>
-      <translation>heute {time}, für andere {amount}</translation>
-    </message>
-    <message>
       <source>Quit Hearth and start it again to use it.</source>
       <translation>Beende Hearth und starte es neu, um sie zu benutzen.</translation>
     </message>
     <message>
       <source>Hearth {version} is there. Settings, under Updates, installs it.</source>
       <translation>Hearth {version} ist da. Installieren kannst du es in den Einstellungen unter „Updates“.</translation>
+    </message>
+    <message>
+      <source>{time} today, for others {amount}</source>
+      <translation>heute {time}, für andere {amount}</translation>
     </message>
     <message>
       <source>Hearth {version} has been installed.</source>
@@ -1900,6 +1892,10 @@
       <translation>Geprüft um {time}.</translation>
     </message>
     <message>
+      <source>What happened</source>
+      <translation>Was geschehen ist</translation>
+    </message>
+    <message>
       <source>Who this PC works with, and how they reach each other.</source>
       <translation>Mit wem dieser PC arbeitet und wie sie einander erreichen.</translation>
     </message>
@@ -2568,6 +2564,10 @@
     <message>
       <source>{pace} per second, step {step}.</source>
       <translation>{pace} pro Sekunde, Schritt {step}.</translation>
+    </message>
+    <message>
+      <source>Ends by itself, in 10 s at the latest.</source>
+      <translation>Endet von selbst, spätestens in 10 s.</translation>
     </message>
     <message>
       <source>Preparing</source>
@@ -3920,6 +3920,10 @@
     <message>
       <source>Below is what it said last.</source>
       <translation>Darunter steht, was er zuletzt gesagt hat.</translation>
+    </message>
+    <message>
+      <source>Hearth is quitting; the worker saves its work.</source>
+      <translation>Hearth wird beendet; der Worker speichert seine Arbeit.</translation>
     </message>
     <message>
       <source>{figure}%</source>

@@ -15,12 +15,14 @@ from pytestqt.qtbot import QtBot
 
 from app import desktop as module
 from app.actions import Actions
-from app.desktop import LEAVING, NO_TRAY, Desktop
+from app.desktop import NO_TRAY, Desktop
+from app.pages.home.home_page import HomePage
 from app.pages.network.network_page import NetworkPage
 from app.system.single_instance import Instance
 from app.theme import theme
 from app.window.view_settings import VIEW_FILE
 from app.worker.course import CURVE_POINTS
+from app.worker.shown import LEAVING
 from app.worker.supervision import Phase, Report
 from app.worker.supervisor import supervise
 from core.contracts import control as wire
@@ -247,6 +249,10 @@ def test_steps_that_are_lost_with_a_killed_worker_are_told(qtbot: QtBot, start: 
     toy.hang_up()
     said = "Restarted. 64 steps since the last checkpoint are done again."
     qtbot.waitUntil(lambda: desktop.window.note._label.text() == said)
+    desktop.window.open_page("home")
+    home = desktop.window.current_page()
+    assert isinstance(home, HomePage)
+    qtbot.waitUntil(lambda: home.network.happened.text().endswith(said))
     lines = desktop.log_page.model.lines
     qtbot.waitUntil(lambda: any("64 steps since the last checkpoint" in line.text for line in lines))
 

@@ -1,6 +1,8 @@
 """The network page: peers by the thousand, reachability in words, the check, and what it says without a worker."""
 
+import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +10,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
+from app.formats import clock
 from app.pages.network.network_page import NetworkPage
 from app.theme import theme
 from app.worker.client import WorkerClient
@@ -20,6 +24,7 @@ from core.contracts.line import LimitStatus, LineStatus
 from core.contracts.network_status import PEERS_PAGE, Finding, Met, NetworkStatus, PeerStatus
 from core.contracts.notices import notice, plain
 from core.contracts.peer_names import called
+from core.contracts.status import EventStatus
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import misfits
 
@@ -164,6 +169,27 @@ def test_a_worker_without_a_network_is_no_fault(
     assert page.test.check.isEnabled() and page.peers.figures.isVisible()
     for figure in page.peers._figures.values():
         assert figure.height() == figure.sizeHint().height(), "label and figure stay together"
+
+
+def test_what_happened_is_listed_the_newest_first(qtbot: QtBot, page: NetworkPage) -> None:
+    now = time.time()
+    assert not page.events.isVisible()
+    happened = [
+        EventStatus(now - 3 * 86_400, notice("event.helped", peer="cd" * 32)),
+        EventStatus(now, notice("event.taken", n=12, peer="ef" * 32)),
+    ]
+    page.update_status(make_status(events=happened))
+    shown = [label.text() for label in page.events.findChildren(QLabel)]
+    taken, helped = (
+        "Mulu Zuja (efefefef) took over 12 experts from this PC.",
+        "Jako Zofi (cdcdcdcd) helped this PC to train",
+    )
+    assert shown.index(taken) < next(at for at, text in enumerate(shown) if text.startswith(helped))
+    assert clock(datetime.fromtimestamp(now)) in shown
+    rows = [*page.events.labels]
+    page.update_status(make_status(events=happened))
+    assert page.events.labels == rows, "a list at rest is not made anew"
+    qtbot.waitUntil(lambda: misfits(page) == [])
 
 
 def test_who_is_alone_is_told_and_shown_the_ways_out(

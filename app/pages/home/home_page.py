@@ -157,3 +157,5 @@ class HomePage(Page):
         if self._status is not None:
             self.runs.update_status(self._status)
             self.devices.update_status(self._status)
+            if self._status.events:
+                self.network.show_event(self._status.events[-1])

@@ -7,6 +7,7 @@ from app.language import tr
 from app.pages.network.alone_card import AloneCard
 from app.pages.network.bandwidth_card import BandwidthCard
 from app.pages.network.connection_card import ConnectionTestCard
+from app.pages.network.events_card import EventsCard
 from app.pages.network.peers_card import PeersCard
 from app.pages.network.reach_card import ReachCard
 from app.pages.network.trunk_card import TrunkCard
@@ -42,7 +43,9 @@ class NetworkPage(LookingPage):
         self.reach, self.test, self.peers = ReachCard(), ConnectionTestCard(client), PeersCard()
         self.trunk, self.bandwidth = TrunkCard(), BandwidthCard(client, actions)
         self.alone = AloneCard(client, actions)
-        add(self.body, self.alone, Pair(self.reach, self.test), self.trunk, self.bandwidth, (self.peers, 100), STRETCH)
+        self.events = EventsCard()
+        cards = self.alone, Pair(self.reach, self.test), self.events, self.trunk, self.bandwidth
+        add(self.body, *cards, (self.peers, 100), STRETCH)
         self._got: list[PeerStatus] = []
         self._asking = self._alone = False
         self._connected = 1  # as long as nobody has told otherwise
@@ -54,6 +57,7 @@ class NetworkPage(LookingPage):
         self.test.set_able(not stale, self._alone)
 
     def update_status(self, status: Status) -> None:
+        self.events.show_events(status.events)
         self.bandwidth.show_limits(status.line)
         self.bandwidth.setVisible(status.line is not None)
 
