@@ -97,10 +97,8 @@ class Swarm:
         trains, self._hosts, self._frozen = "train" in roles, "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         self._gate = _guarded(node, dht, manifest, files, open_gate)
-        allowance = Allowance(
-            manifest.run_id, community.book, encoded_size(manifest.training.codec, manifest.model.width)
-        )
-        compute.incoming.register(node, manifest.run_id, allowance.spend)
+        row = encoded_size(manifest.training.codec, manifest.model.width)
+        compute.incoming.register(node, manifest.run_id, Allowance(manifest.run_id, community.book, row).spend)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)

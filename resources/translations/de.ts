@@ -4489,8 +4489,8 @@
       <translation>Weniger Bewegung</translation>
     </message>
     <message>
-      <source>The screensaver shows what happens without lights that move. Your system's own setting holds as well.</source>
-      <translation>Der Bildschirmschoner zeigt, was geschieht, ohne bewegte Lichter. Die Einstellung deines Systems gilt ebenfalls.</translation>
+      <source>Screensaver and window show what happens without lights that move. Your system's own setting holds as well.</source>
+      <translation>Bildschirmschoner und Fenster zeigen, was geschieht, ohne bewegte Lichter. Die Einstellung deines Systems gilt ebenfalls.</translation>
     </message>
     <message>
       <source>Look for updates</source>
