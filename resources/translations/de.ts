@@ -3408,12 +3408,20 @@
       <translation>Peers, die mit dir trainieren</translation>
     </message>
     <message>
-      <source>Weights and optimizer state of experts, pieces of the run's data</source>
-      <translation>Gewichte und Optimiererzustand von Experten, Teile der Daten des Laufs</translation>
+      <source>Weights and optimizer state of experts</source>
+      <translation>Gewichte und Optimiererzustand von Experten</translation>
     </message>
     <message>
       <source>peers that keep copies or take over</source>
       <translation>Peers, die Kopien halten oder übernehmen</translation>
+    </message>
+    <message>
+      <source>Pieces of the run's data</source>
+      <translation>Teile der Daten des Laufs</translation>
+    </message>
+    <message>
+      <source>trainers of the run</source>
+      <translation>Trainer des Laufs</translation>
     </message>
     <message>
       <source>Which experts are here, their versions and load, your address and key, signed</source>
@@ -3442,10 +3450,6 @@
     <message>
       <source>What the trunk has learned, compressed</source>
       <translation>Was der Rumpf gelernt hat, komprimiert</translation>
-    </message>
-    <message>
-      <source>trainers of the run</source>
-      <translation>Trainer des Laufs</translation>
     </message>
     <message>
       <source>Tokens or work that let a key in, and which tokens were revoked</source>
@@ -7649,6 +7653,10 @@
       <translation>Unterschriften für Gutschriften</translation>
     </message>
     <message>
+      <source>traffic.data</source>
+      <translation>Daten des Laufs</translation>
+    </message>
+    <message>
       <source>traffic.dht</source>
       <translation>Verzeichnis der Experten</translation>
     </message>
@@ -7658,7 +7666,7 @@
     </message>
     <message>
       <source>traffic.file</source>
-      <translation>Kopien und Daten</translation>
+      <translation>Kopien von Checkpoints</translation>
     </message>
     <message>
       <source>traffic.host</source>

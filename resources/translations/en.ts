@@ -3450,6 +3450,10 @@
       <translation>Signatures of credit</translation>
     </message>
     <message>
+      <source>traffic.data</source>
+      <translation>The run's data</translation>
+    </message>
+    <message>
       <source>traffic.dht</source>
       <translation>Directory of experts</translation>
     </message>
@@ -3459,7 +3463,7 @@
     </message>
     <message>
       <source>traffic.file</source>
-      <translation>Copies and data</translation>
+      <translation>Copies of checkpoints</translation>
     </message>
     <message>
       <source>traffic.host</source>

@@ -257,6 +257,8 @@ def traffic(params: dict[str, Any]) -> Series:
     values = {
         "network.expert": [*quiet, 9e6],
         "network.file": [3e6, *quiet],
+        "network.data": [*quiet, 2e6],
+        "network.other": [*quiet, 1e6],
         "network.credit": [*quiet, 1e3],
         "cpu": [5e9, *quiet],
     }
@@ -269,14 +271,15 @@ def test_bandwidth_is_drawn_by_kind_and_read_by_keyboard(qtbot: QtBot, toy: ToyW
     page.update_status(make_status(line=LINE))
     card = page.bandwidth
     card._look_again()
-    qtbot.waitUntil(lambda: card.words.text() == "Sent in 1 hour: 12.0 MB")
-    assert [part.name for part in card.plot.bars.parts] == ["Expert calls", "Copies and data", "All else"]
+    qtbot.waitUntil(lambda: card.words.text() == "Sent in 1 hour: 15.0 MB")
+    kinds = ["Expert calls", "Copies of checkpoints", "The run's data", "Headers and the rest", "All else"]
+    assert [part.name for part in card.plot.bars.parts] == kinds
     card.plot.setFocus()
     QTest.keyClick(card.plot, Qt.Key.Key_End)
-    assert card.words.text().endswith("to now: 9.0 MB (Expert calls 9.0 MB, All else 1.0 kB)")
+    assert card.words.text().endswith("The run's data 2.0 MB, Headers and the rest 1.0 MB, All else 1.0 kB)")
     heads, rows = card.plot.table()
-    assert list(heads) == ["When", "Sent, 1 hour", "Expert calls", "Copies and data", "All else"]
-    assert len(rows) == MINUTES and rows[0][1:] == ["3.0 MB", "0 B", "3.0 MB", "0 B"]
+    assert list(heads) == ["When", "Sent, 1 hour", *kinds]
+    assert len(rows) == MINUTES and rows[0][1:] == ["3.0 MB", "0 B", "3.0 MB", "0 B", "0 B", "0 B"]
     QTest.keyClick(card.plot, Qt.Key.Key_Home)
     card.way.set_value("received")
     card.way.chosen.emit("received")
