@@ -24,8 +24,8 @@ from core.dht.records import own_subkey, told
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import Newest, TokenBucket
-from core.net.recurring import Recurring
 from core.net.metrics import count_as
+from core.net.recurring import Recurring
 from core.net.rpc import Context, RpcNode
 from core.store.checkpoint_files import newest_states
 from core.store.run_files import KEEPERS, RunFiles
