@@ -13,8 +13,8 @@ from core.contracts.line import LineStatus
 from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
 from core.contracts.status import ProcessStatus, RuleStatus, Status
-from core.version import VERSION
 from core.policy.decide import Decision
+from core.version import VERSION
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import Energy

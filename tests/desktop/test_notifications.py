@@ -19,8 +19,8 @@ from core.community.reading import read_only
 from core.contracts.ledger import Amounts
 from core.contracts.notices import notice
 from core.contracts.settings import Settings
-from core.version import VERSION
 from core.contracts.status import EventStatus
+from core.version import VERSION
 from tests.desktop.conftest import ToyWorker
 
 
