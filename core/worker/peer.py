@@ -86,8 +86,7 @@ class Peer:
         """Each with the id of the run that it is told of."""
         self._changed, self._loop = asyncio.Event(), asyncio.get_running_loop()
         self._fault: HearthError | None = None
-        self._told: Decision | None = None
-        """The decision that was published last."""
+        self._told: Decision | None = None  # the decision that was published last
         self._ring, self._published = ring, 0.0
         self._yields = Yields(self.ledger.earlier.yields, self.ledger.earlier.yield_count, self.ledger.yielded)
         self.network = opening.network(
