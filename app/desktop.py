@@ -5,7 +5,6 @@ import logging
 import logging.handlers
 import time
 
-import msgspec
 from PySide6.QtCore import QByteArray, QObject, QTimer
 from PySide6.QtGui import QGuiApplication, QKeySequence, QSessionManager, QShortcut
 from PySide6.QtWidgets import QApplication
@@ -28,6 +27,7 @@ from app.pages.runs.runs_page import RunsPage
 from app.pages.settings.settings_page import SettingsPage
 from app.pages.trust_page import TrustPage
 from app.screensaver.idle_start import IdleStart
+from app.system.reduced_motion import motion
 from app.system.signal_watch import SignalWatch
 from app.system.single_instance import Instance
 from app.theme import Mode, theme
@@ -35,34 +35,21 @@ from app.tray.tray import Tray
 from app.window.main_window import MainWindow
 from app.window.pause_button import Pausable
 from app.window.view_settings import view_settings
+from app.worker.course import Course
+from app.worker.shown import Shown
 from app.worker.supervision import Phase, Report
 from app.worker.supervisor import Supervisor
 from core import consent
 from core.contracts.control import Bye, Snapshot
 from core.contracts.errors import HearthError
-from core.contracts.notices import notice, plain
-from core.contracts.status import CurvePoint, State, Status
+from core.contracts.status import CurvePoint, Status
 from core.update import trial
 
 logger = logging.getLogger(__name__)
 
 LOG_LINES = 1000
-CURVE_POINTS = 4000
-STATES: dict[Phase, State] = {
-    Phase.LOOKING: "preparing",
-    Phase.STARTING: "preparing",
-    Phase.LOST: "attention",
-    Phase.WAITING: "attention",
-    Phase.FAILED: "attention",
-    Phase.RESTARTING: "preparing",
-    Phase.LEAVING: "leaving",
-    Phase.ENDED: "leaving",
-    Phase.RUNNING: "preparing",
-}
 NO_WORKER = mark("The worker has stopped and has not come back by itself so far. Open Hearth to see why.")
 ASKING = mark("Nothing runs until you have agreed to it.")
-LEAVING = mark("Hearth is quitting; the worker saves its work.")
-LEAVING_ENDS = mark("Ends by itself, in 10 s at the latest.")
 IN_TRAY = mark("Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.")
 NOT_FROM_HERE = mark("Quit Hearth on the other PC and start it again there. It cannot be started from here.")
 NO_TRAY = mark("This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.")
@@ -100,8 +87,9 @@ class Desktop(QObject):
         theme().set_mode(_mode(self.view.value("theme")))
         speak(str(self.view.value("language", "system")))
         self.actions = Actions()
-        self._curve: list[CurvePoint] = []
+        self._course = Course()
         self._last: Status | None = None
+        self._as_shown = Shown()
         self.first_run: FirstRun | None = None
         self._asked_run = ""
         """That was asked for during the first run."""
@@ -162,6 +150,7 @@ class Desktop(QObject):
         """Made when somebody joins a run, as is the next one: most days nobody does."""
         sheet = JoinSheet(self.window, self.window.ring, self.client)
         sheet.said.connect(lambda words: self.window.tell(words))
+        sheet.setting_asked.connect(self.actions.show_setting)
         if self._last is not None:
             sheet.update_status(self._last)
         return sheet
@@ -235,6 +224,7 @@ class Desktop(QObject):
         self.tray.open_asked.connect(self.raise_window)
         self.tray.available_changed.connect(self._tray_changed)
         self.notifier.lent.connect(self.tray.show_today)
+        self.notifier.reached.connect(self._as_shown.note)
         instance.raise_asked.connect(self.raise_window)
         instance.page_asked.connect(actions.open_page)
         instance.link_asked.connect(self.add_run)
@@ -256,18 +246,15 @@ class Desktop(QObject):
         self.client.log_lines(LOG_LINES, self.log_page.fill)
 
     def _shown(self, snapshot: Snapshot) -> None:
-        self._curve = list(snapshot.curve)
-        self.window.update_curve(self._curve)
+        self._course.curve = list(snapshot.curve)
+        self.window.update_curve(self._course.curve)
         self._status(snapshot.status)
 
     def _status(self, status: Status) -> None:
         self._last = status
-        if (phase := self.supervisor.report.phase) is Phase.RESTARTING:  # the worker leaves, Hearth does not
-            status = msgspec.structs.replace(status, state="preparing", reason=(notice("worker.restarting"),), until=())
-        if phase is Phase.LEAVING:
-            why, ends = (plain(tr(LEAVING)),), (plain(tr(LEAVING_ENDS)),)
-            status = msgspec.structs.replace(status, state="leaving", reason=why, until=ends, start_now=False)
-        self._drop_lost_work(status.step)
+        self._follow(status)
+        self.notifier.happened(status.events)
+        status = self._as_shown.of(status, self.supervisor.report.phase)
         self.window.update_status(status)
         self.tray.show_state(status.state, told(status.reason), Pausable.of(status))
         reasons = [told(status.reason)] if status.state == "attention" else []
@@ -286,18 +273,18 @@ class Desktop(QObject):
             self.actions.open_page.emit("runs")
         self.join_sheet.open_for(source)
 
-    def _drop_lost_work(self, step: int) -> None:
-        """Compute may have gone on from an older checkpoint: what the curve shows after that is gone."""
-        if self._curve and self._curve[-1].step > step:
-            self._curve = [point for point in self._curve if point.step <= step]
-            self.window.update_curve(self._curve)
+    def _follow(self, status: Status) -> None:
+        if self._course.cut(status.step):
+            self.window.update_curve(self._course.curve)
+        if lost := self._course.lost(self.client.pid, status):
+            logger.info("restarted; %d steps since the last checkpoint are done again", lost)
+            said = tr("Restarted. %Ln step(s) since the last checkpoint is (are) done again.", lost)
+            self.window.tell(said)
+            self._as_shown.note(said)
 
     def _point(self, point: CurvePoint) -> None:
-        self._curve.append(point)
-        if len(self._curve) > CURVE_POINTS:
-            half = CURVE_POINTS // 2
-            self._curve[:half] = self._curve[:half:2]
-        self.window.update_curve(self._curve)
+        self._course.add(point)
+        self.window.update_curve(self._course.curve)
 
     def _bye(self, bye: Bye) -> None:
         logger.info("the worker says goodbye: %s", bye.reason)
@@ -312,11 +299,11 @@ class Desktop(QObject):
             if report.phase is Phase.LEAVING and self._last is not None:
                 self._status(self._last)
             return
-        state, sentence = STATES[report.phase], told(report.notice) if report.notice else ""
-        if state == "attention" or self._last is not None:
-            self.window.set_connected(False, sentence)
-        self.tray.show_state(state, sentence)
-        if state == "attention":
+        sentence = told(report.notice) if report.notice else ""
+        if report.trouble or self._last is not None:
+            self.window.set_connected(False, sentence, calm=not report.trouble)
+        self.tray.show_state(report.state, sentence)
+        if report.trouble:
             # while it counts down to the next try, the sentence is another one each second
             self.notifier.trouble([sentence if report.phase is Phase.FAILED else tr(NO_WORKER)])
 
@@ -327,6 +314,7 @@ class Desktop(QObject):
         mode = _mode(values.get("theme"))
         theme().set_mode(mode)
         self.view.setValue("theme", mode)
+        motion().unwanted = bool(values.get("reduced_motion"))
         self.notifier.choose(values)
         self.settings_page.updates.may_look = bool(values.get("check_updates", True))
         self.view.setValue("language", str(values.get("language")))
@@ -352,7 +340,7 @@ class Desktop(QObject):
             self.window.hide()
             if self.view.value("told_about_tray") is None:
                 self.view.setValue("told_about_tray", "yes")
-                self.tray.tell(tr(IN_TRAY))
+                self.notifier.answer(tr(IN_TRAY))
         else:
             self.window.tell(tr(NO_TRAY))
             self.window.showMinimized()

@@ -11,11 +11,12 @@ from typing import Any
 from PySide6.QtCore import QObject, QSettings, QTimer, Signal
 
 from app.formats import data_size, number
-from app.language import tr
+from app.language import told, tr
 from app.pages.contribution.history import KINDS, for_others
 from app.worker.client import WorkerClient
 from core.contracts.build import installed_version
 from core.contracts.ledger import Amounts, Totals
+from core.contracts.status import EventStatus
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +26,10 @@ ATTENTION_S = 20.0
 """What mends itself sooner is nobody's trouble."""
 FIRST = {"seconds": 3600.0, "samples": 1e6, "tokens": 1e8}
 """The first milestone of each figure; the others are ten, a hundred times as much, and so on."""
+DAY_S = 86_400.0
+"""Of all that can be told, one thing is told a day at most."""
+LAST, FIRST_USE = "notified", "told_first_use"
+"""In the window's settings: when something was told last; that the first use by another PC was."""
 NOTICES = ("attention", "milestone", "update")
 """What can be turned off, each by a setting."""
 
@@ -36,15 +41,18 @@ class Attention:
         self._since: dict[str, float] = {}
         self._told: set[str] = set()
 
-    def look(self, troubles: Sequence[str], now: float) -> str | None:
+    def look(self, troubles: Sequence[str], now: float, tells: bool = True) -> str | None:
         """The next one to tell.
 
         Args:
             troubles: sentences, without what counts down.
             now: the time of the look, seconds.
+            tells: it may be told now; else it still is to be told later.
         """
         self._since = {text: self._since.get(text, now) for text in troubles}
         self._told &= self._since.keys()
+        if not tells:
+            return None
         lasting = [text for text, since in self._since.items() if now - since >= ATTENTION_S and text not in self._told]
         self._told |= set(lasting)
         return " ".join(lasting) or None
@@ -99,15 +107,24 @@ class Notifier(QObject):
         view: where the milestones told so far are kept.
         tell: shows a notification.
         seen: whether the user looks at the window, which tells of troubles itself.
+        clock: unix time.
     """
 
+    reached = Signal(str)
+    """A sentence about a milestone, whether it is told of or not."""
     lent = Signal(str)
     """Today's compute time and what was done for others, in words, as of the last look; "" if nobody could tell it."""
 
     def __init__(
-        self, client: WorkerClient, view: QSettings, tell: Callable[[str], None], seen: Callable[[], bool]
+        self,
+        client: WorkerClient,
+        view: QSettings,
+        tell: Callable[[str], None],
+        seen: Callable[[], bool],
+        clock: Callable[[], float] = time.time,
     ) -> None:
         super().__init__()
+        self._clock = clock
         self._client, self._view, self._tell, self._seen = client, view, tell, seen
         self._attention = Attention()
         self._troubles: Sequence[str] = ()
@@ -133,14 +150,41 @@ class Notifier(QObject):
     def _may(self, kind: str) -> bool:
         return bool(self._view.value(f"notify_{kind}", True, bool))
 
+    def _is_free(self) -> bool:
+        """Whether nothing was told for a day; a clock that was set back keeps nothing quiet for longer."""
+        try:
+            return not 0 <= self._clock() - float(str(self._view.value(LAST, 0.0))) < DAY_S
+        except ValueError:
+            return True
+
+    def _say(self, kind: str, text: str) -> bool:
+        """Tell something, unless it is turned off or something else was told within a day; whether it was told."""
+        if not self._may(kind) or not self._is_free():
+            return False
+        self.answer(text)
+        return True
+
+    def answer(self, text: str) -> None:
+        """Tell what answers the user, such as where the window has gone; nothing else is told for a day."""
+        self._view.setValue(LAST, self._clock())
+        self._tell(text)
+
+    def happened(self, events: Sequence[EventStatus]) -> None:
+        """What the worker lists. Only the first use by another PC is told, once ever."""
+        for event in events:
+            if event.said.code == "event.first_use" and self._view.value(FIRST_USE) is None:
+                self._view.setValue(FIRST_USE, "yes")
+                self._say("milestone", told(event.said))
+
     def trouble(self, sentences: Sequence[str]) -> None:
         """What is wrong now, and until this is called again."""
         self._troubles = sentences
         if sentences and not self._later.isActive():
             self._later.start()
-        told = self._attention.look(sentences, time.monotonic())
-        if told and self._may("attention") and not self._seen():
-            self._tell(told)
+        quiet = self._seen() or not self._may("attention")
+        words = self._attention.look(sentences, time.monotonic(), quiet or self._is_free())
+        if words and not quiet:
+            self._say("attention", words)
 
     def look(self) -> None:
         """Ask the ledger, and look whether another version was installed meanwhile."""
@@ -150,15 +194,14 @@ class Notifier(QObject):
             self.lent.emit("")
         installed = installed_version()
         if installed and installed != self._version:
-            self._version = installed
-            if self._may("update"):
-                again = tr("Quit Hearth and start it again to use it.")
-                self._tell(f"{tr('Hearth {version} has been installed.', version=installed)} {again}")
+            again = tr("Quit Hearth and start it again to use it.")
+            said = f"{tr('Hearth {version} has been installed.', version=installed)} {again}"
+            if self._say("update", said) or not self._may("update"):
+                self._version = installed
 
     def tell_update(self, version: str) -> None:
         """There is a newer version that may be installed."""
-        if self._may("update"):
-            self._tell(tr("Hearth {version} is there. Settings, under Updates, installs it.", version=version))
+        self._say("update", tr("Hearth {version} is there. Settings, under Updates, installs it.", version=version))
 
     def _take(self, totals: Totals) -> None:
         today = totals.today.amounts
@@ -167,11 +210,12 @@ class Notifier(QObject):
         if self._milestones is None:
             self._milestones = Milestones(self._kept())
         before = dict(self._milestones.kept)
-        told = self._milestones.look(totals.all.amounts)
+        said = self._milestones.look(totals.all.amounts)
         for figure, reached in self._milestones.kept.items() - before.items():  # each write costs a disk its sleep
             self._view.setValue(f"milestones/{figure}", reached)
-        if told and self._may("milestone"):
-            self._tell(told)
+        if said:
+            self.reached.emit(said)
+            self._say("milestone", said)
 
     def _kept(self) -> dict[str, float]:
         kept = {}

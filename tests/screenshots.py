@@ -127,7 +127,7 @@ def opened(worker: RunningWorker, language: str) -> Iterator[Desktop]:
     desktop = Desktop(supervise(folder), instance, time.monotonic())
     desktop.window.resize(*SIZE)
     until(lambda: desktop.client.is_connected, "the connection")
-    until(lambda: len(desktop._curve) >= POINTS and is_at_work(desktop), "the curve")
+    until(lambda: len(desktop._course.curve) >= POINTS and is_at_work(desktop), "the curve")
     yield desktop
     desktop.close()
     instance.release()
@@ -209,7 +209,7 @@ def main() -> None:
 def is_at_work(desktop: Desktop) -> bool:
     """It trains, and has learned something that can be seen."""
     last = desktop._last
-    return last is not None and last.state == "contributing" and desktop._curve[-1].accuracy > 0.8
+    return last is not None and last.state == "contributing" and desktop._course.curve[-1].accuracy > 0.8
 
 
 if __name__ == "__main__":

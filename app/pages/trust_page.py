@@ -52,9 +52,10 @@ KINDS = {
     ),
     "file": Kind(
         "disk",
-        mark("Weights and optimizer state of experts, pieces of the run's data"),
+        mark("Weights and optimizer state of experts"),
         mark("peers that keep copies or take over"),
     ),
+    "data": Kind("disk", mark("Pieces of the run's data"), mark("trainers of the run")),
     "dht": Kind(
         "globe",
         mark("Which experts are here, their versions and load, your address and key, signed"),

@@ -3,12 +3,40 @@
 import ctypes
 import subprocess
 import sys
+from functools import cache
 
+from app.background import in_background
 from core.policy.signals.reading import SourceError
 
 TOOL_S = 2.0
 GET_CLIENT_AREA_ANIMATION = 0x1042
 """SPI_GETCLIENTAREAANIMATION, winuser.h."""
+
+
+class Motion:
+    """Whether something may move in the window."""
+
+    def __init__(self) -> None:
+        self.unwanted = False
+        """By Hearth's own setting."""
+        self._by_system: bool | None = None
+
+    @property
+    def allowed(self) -> bool:
+        """Nothing moves before the system has been asked, which happens as soon as somebody wants to know."""
+        if self._by_system is None:
+            self._by_system = True
+            in_background("reduced motion", system_reduces_motion, self._take)
+        return not (self.unwanted or self._by_system)
+
+    def _take(self, reduced: bool) -> None:
+        self._by_system = reduced
+
+
+@cache
+def motion() -> Motion:
+    """That of this process."""
+    return Motion()
 
 
 def system_reduces_motion() -> bool:

@@ -288,9 +288,10 @@ class Notice(Panel):
 
     def __init__(self, tone: str = "bad", icon: str = "alert") -> None:
         super().__init__(f"{tone}_soft", "", look.RADIUS_CONTROL)
+        self._look, self._icon = (icon, tone), Icon(icon, tone, 18)
         self._label = Label("", "body", "text", wrap=True)
         hbox(
-            (Icon(icon, tone, 18), Qt.AlignmentFlag.AlignTop),
+            (self._icon, Qt.AlignmentFlag.AlignTop),
             (self._label, 1),
             spacing=look.S,
             margins=(look.M, look.S, look.M, look.S),
@@ -298,10 +299,20 @@ class Notice(Panel):
         )
         self.setVisible(False)
 
-    def set_text(self, text: str) -> None:
+    def set_text(self, text: str, calm: bool = False) -> None:
+        """Show a sentence, or nothing.
+
+        Args:
+            text: the sentence; "": nothing matters.
+            calm: nothing is wrong, whatever the notice is usually about.
+        """
+        icon, tone = ("info", "peer") if calm else self._look
+        self._icon.set(icon, tone)
+        self.fill = f"{tone}_soft"
         self._label.setText(text)
         self.setAccessibleName(text)
         self.setVisible(bool(text))
+        self.update()
 
 
 class Figures(QWidget):

@@ -8,8 +8,8 @@ import math
 from array import array
 from collections.abc import Callable, Collection
 
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPen, QPixmap
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QVariantAnimation
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from app import theme as look
@@ -17,6 +17,7 @@ from app.colors import mix
 from app.formats import number
 from app.icons import hairline, smooth
 from app.language import tr
+from app.system.reduced_motion import motion
 from app.theme import theme
 from app.widgets.picking import Picking, beside
 
@@ -27,6 +28,8 @@ HOLLOW = -1
 PEERS = SHADES + 1
 """Added to the shade of a cell that is hosted by others only."""
 LEAST, GAP = 9, 3
+RING, PULSE_MS = 6, 1200
+"""How far a pulse goes out, pixels, and for how long."""
 
 
 class ExpertGrid(Picking):
@@ -47,6 +50,11 @@ class ExpertGrid(Picking):
         self._stale = False
         self._side = LEAST
         self._picture: QPixmap | None = None
+        self.pulsing: frozenset[int] = frozenset()
+        """From which a ring goes out."""
+        self._pulse = QVariantAnimation(self, duration=PULSE_MS, startValue=0.0, endValue=1.0)
+        self._pulse.valueChanged.connect(self._draw_pulse)
+        self._pulse.finished.connect(self._end_pulse)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(tr("Experts of layer {layer}", layer=layer))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -84,6 +92,20 @@ class ExpertGrid(Picking):
                 self.update(self._cell(cell).toAlignedRect().adjusted(-2, -2, 2, 2))
             self._lit = lit
         self._retell()
+
+    def pulse(self, cells: frozenset[int]) -> None:
+        """Have a ring go out from cells that somebody has just taken on, once, if something may move and is seen."""
+        if cells and self.isVisible() and motion().allowed:
+            self.pulsing = cells
+            self._pulse.start()
+
+    def _draw_pulse(self, _: object = None) -> None:
+        for cell in self.pulsing:
+            self.update(self._cell(cell).toAlignedRect().adjusted(-RING - 2, -RING - 2, RING + 2, RING + 2))
+
+    def _end_pulse(self) -> None:
+        self._draw_pulse()
+        self.pulsing = frozenset()
 
     def set_side(self, side: int) -> None:
         """Draw cells of so many pixels."""
@@ -141,6 +163,8 @@ class ExpertGrid(Picking):
         painter.drawPixmap(seen, self._picture, source)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_lit(painter, seen)
+        if self.pulsing:
+            self._paint_pulse(painter)
         if self.at is not None:
             rect = self._cell(self.at).adjusted(1, 1, -1, -1)
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -160,6 +184,19 @@ class ExpertGrid(Picking):
                 painter.setPen(QPen(theme().color("surface"), 1.5 if self._side >= LEAST else 0.8))
                 painter.setBrush(color)
                 painter.drawRoundedRect(rect, corner, corner)
+
+    def _paint_pulse(self, painter: QPainter) -> None:
+        gone = self._pulse.currentValue()
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for cell in self.pulsing:
+            color = theme().color("ember" if cell in self._own else "peer")
+            color = QColor(color)
+            color.setAlphaF(1.0 - gone)
+            out = gone * RING
+            rect = self._cell(cell).adjusted(-out, -out, out, out)
+            corner = rect.width() * look.CELL_RADIUS
+            painter.setPen(QPen(color, 2.0))
+            painter.drawRoundedRect(rect, corner, corner)
 
     def _make_picture(self, ratio: int) -> QPixmap:
         """All cells at rest."""

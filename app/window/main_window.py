@@ -60,10 +60,10 @@ class Footer(QWidget):
         add(row, self._icon, self._link, 10, (self.run, 1), self._yields, 10, self._version)
         self.setFixedHeight(theme().px(35))
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
-        self._icon.set("check" if connected else "alert", "ok" if connected else "bad")
+    def set_connected(self, connected: bool, sentence: str, calm: bool) -> None:
+        self._icon.set(*("check", "ok") if connected else ("refresh", "text3") if calm else ("alert", "bad"))
         self._link.setText(tr("Worker connected") if connected else sentence)
-        theme().set_tone(self._link, "text2" if connected else "bad")
+        theme().set_tone(self._link, "text2" if connected or calm else "bad")
 
     def update_status(self, status: Status) -> None:
         self.run.update_status(status)
@@ -141,8 +141,8 @@ class MainWindow(QWidget):
         self.pages = list(pages)
         self._actions = actions
         self._state: State = "preparing"
-        self._link = False, ""
-        """Whether the worker is reachable, and what happens while it is not."""
+        self._link = False, "", True
+        """As `set_connected` was told."""
         self._status: Status | None = None
         self._untold: list[Page] = []
         """Hidden pages that do not know of `_link` yet: to tell all of them in one turn holds the window up."""
@@ -265,21 +265,23 @@ class MainWindow(QWidget):
         for page in self.pages:
             page.update_curve(points)
 
-    def set_connected(self, connected: bool, sentence: str = "") -> None:
+    def set_connected(self, connected: bool, sentence: str = "", calm: bool = False) -> None:
         """The worker is reachable or not.
 
         Args:
+            connected: it is.
             sentence: what happens while it is not: "Worker stopped, restarting in 4 s".
+            calm: it comes back by itself, so that nobody has to be alarmed.
         """
-        self.footer.set_connected(connected, sentence)
+        self.footer.set_connected(connected, sentence, calm)
         if not connected:
-            self._state = "attention"
-            self.sidebar.chip.set_state("attention", sentence)
-        self.why.set_connected(connected, sentence)
-        self._link, self._status = (connected, sentence), None
+            self._state = "preparing" if calm else "attention"
+            self.sidebar.chip.set_state(self._state, sentence)
+        self.why.set_connected(connected, sentence, calm)
+        self._link, self._status = (connected, sentence, calm), None
         self._untold = [page for page in self.pages if page is not self.current_page()]
         self._telling.start()
-        self.current_page().set_connected(connected, sentence)
+        self.current_page().set_connected(connected, sentence, calm)
 
     def _tell_next(self) -> None:
         if self._untold:

@@ -81,8 +81,8 @@ class Page(QWidget):
     def update_curve(self, points: list[CurvePoint]) -> None:
         """All evaluations so far, oldest first."""
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
-        """The worker is reachable or not; `sentence` says what happens. Old figures stay, marked with their time."""
+    def set_connected(self, connected: bool, sentence: str, calm: bool = False) -> None:
+        """As of `MainWindow`. Old figures stay, marked with their time."""
 
 
 class LookingPage(Page):
@@ -126,11 +126,11 @@ class LookingPage(Page):
             )
             self.notice.set_text(sentence)
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
+    def set_connected(self, connected: bool, sentence: str, calm: bool = False) -> None:
         old = ""
         if self._seen_at is not None:
             old = tr("The figures are from {time}.", time=clock(datetime.fromtimestamp(self._seen_at)))
-        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}. {old}".strip())
+        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}. {old}".strip(), calm)
         self.set_stale(not connected)
         if connected and self.isVisible():
             self.look()

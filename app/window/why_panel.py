@@ -163,10 +163,10 @@ class WhyPanel(Sheet):
         if self.isVisible():
             self._show(status)
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
+    def set_connected(self, connected: bool, sentence: str, calm: bool = False) -> None:
         """While the worker is away the rules shown are those of before."""
         old = f" {tr('Below is what it said last.')}" if self._status is not None else ""
-        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}.{old}")
+        self.notice.set_text("" if connected else f"{sentence.rstrip('.')}.{old}", calm)
         self.retry.setVisible(not connected)
         if not connected:
             self.start.hide()

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from core.contracts import errors
 from core.contracts.notices import Notice, notice
+from core.contracts.status import State
 
 FIRST_DELAY_S = 1.0
 LAST_DELAY_S = 60.0
@@ -54,6 +55,15 @@ class Report(NamedTuple):
 
     phase: Phase
     notice: Notice | None
+    trouble: bool = False
+    """It does not come back by itself, or not for long; a first restart is none."""
+
+    @property
+    def state(self) -> State:
+        """What the window shows while the worker is not there."""
+        if self.trouble:
+            return "attention"
+        return "leaving" if self.phase in (Phase.LEAVING, Phase.ENDED) else "preparing"
 
 
 class Supervision:
@@ -159,25 +169,37 @@ class Supervision:
 
     def report(self, now: float) -> Report:
         """What the window shows; it counts down while waiting."""
+        return Report(self.phase, self._said(now), self._is_trouble(now))
+
+    def _said(self, now: float) -> Notice | None:
         match self.phase:
             case Phase.WAITING if self.due is not None:
                 seconds = max(1, math.ceil(round(self.due - now, 3)))
                 if self._elsewhere:
-                    return Report(self.phase, notice("worker.silent_elsewhere", seconds=seconds))
-                return Report(self.phase, notice("worker.stopped", reason=self._reason, seconds=seconds))
+                    return notice("worker.silent_elsewhere", seconds=seconds)
+                return notice("worker.stopped", reason=self._reason, seconds=seconds)
             case Phase.FAILED:
-                return Report(self.phase, self._reason)
+                return self._reason
             case Phase.LOST:
-                return Report(self.phase, notice("worker.lost", reason=self._reason))
+                return notice("worker.lost", reason=self._reason)
             case Phase.LOOKING | Phase.STARTING:
-                slow = now - self._since > SLOW_S
-                return Report(self.phase, notice("worker.starts_slowly" if slow else "worker.starting"))
+                return notice("worker.starts_slowly" if now - self._since > SLOW_S else "worker.starting")
             case Phase.RESTARTING:
-                return Report(self.phase, notice("worker.restarting"))
+                return notice("worker.restarting")
             case Phase.LEAVING:
-                return Report(self.phase, notice("worker.leaving"))
+                return notice("worker.leaving")
             case _:
-                return Report(self.phase, None)
+                return None
+
+    def _is_trouble(self, now: float) -> bool:
+        match self.phase:
+            case Phase.FAILED:
+                return True
+            case Phase.LOOKING | Phase.STARTING | Phase.LOST | Phase.WAITING:
+                lasts = now - self._since > SLOW_S and (self.phase is Phase.LOST or self._delay > FIRST_DELAY_S)
+                return lasts or self._delay > 2 * FIRST_DELAY_S  # or it has ended again before it was well for long
+            case _:
+                return False
 
     def _enter(self, phase: Phase, now: float, due: float | None = None, reason: Notice | None = None) -> None:
         self.phase, self.due, self._reason, self._since = phase, due, reason, now

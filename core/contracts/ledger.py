@@ -80,6 +80,7 @@ TRAFFIC = frozenset(
     [
         "expert",
         "file",
+        "data",
         "blob",
         "trunk",
         "credit",
@@ -95,7 +96,7 @@ TRAFFIC = frozenset(
         "other",
     ]
 )
-"""Kinds of traffic; version 0.1.0 calls those of files "blob"."""
+"""Kinds of traffic; version 0.1.0 calls those of files, data among them, "blob"."""
 
 
 def traffic_kind(kind: str) -> Notice:

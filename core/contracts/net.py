@@ -74,6 +74,8 @@ def of_run(method: str, run_id: str) -> str:
 Kind = Literal["call", "copy", "test"]
 """Of a large frame: a copy gives way to calls; what tests the line is held back by no limit."""
 LINE_TEST, READ_FILE = "line.test", "file.read"
+DATA_READ = "data.read"
+"""Under this, what `READ_FILE` moves of a run's data is counted: copies of checkpoints are another thing to people."""
 _KINDS: dict[str, Kind] = {LINE_TEST: "test", READ_FILE: "copy"}
 
 

@@ -57,6 +57,8 @@ class NetworkStatus(msgspec.Struct, frozen=True):
     peers: list[PeerStatus]
     connected: int = 0
     """All connected peers; `peers` may hold only some of them."""
+    lan: bool = True
+    """Peers of the local network, and their runs, are looked for."""
 
 
 class Finding(msgspec.Struct, frozen=True):

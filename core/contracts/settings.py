@@ -257,7 +257,7 @@ class Settings:
     )  # fmt: skip
     reduced_motion: bool = setting(
         False, "Appearance", "Less motion",
-        "The screensaver shows what happens without lights that move. Your system's own setting holds as well.",
+        "Screensaver and window show what happens without lights that move. Your system's own setting holds as well.",
     )  # fmt: skip
     check_updates: bool = setting(
         True, START, "Look for updates",

@@ -166,6 +166,17 @@ class RunStatus(msgspec.Struct, frozen=True):
     """Its model is as good as its organiser wants: nothing is left to train."""
 
 
+EVENTS = 8
+"""Most that are told."""
+
+
+class EventStatus(msgspec.Struct, frozen=True):
+    """Something that happened, and that a person likes to see."""
+
+    time: Time
+    said: Notice
+
+
 class Status(msgspec.Struct, frozen=True):
     """What `hearth status --json` prints."""
 
@@ -242,6 +253,8 @@ class Status(msgspec.Struct, frozen=True):
     """The limits of bandwidth in force; None: this PC is alone."""
     runs: list[RunStatus] = []
     """All runs of this PC, in the order in which they were joined."""
+    events: Annotated[list[EventStatus], msgspec.Meta(max_length=EVENTS)] = []
+    """What happened among peers, oldest first."""
 
 
 class CurvePoint(msgspec.Struct, frozen=True, array_like=True):

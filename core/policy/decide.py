@@ -1,6 +1,9 @@
 """May this PC compute now, and what is the user told? A pure function: clock and readings are arguments."""
 
 import dataclasses
+import math
+
+from msgspec.structs import replace
 
 from core.contracts import schedule
 from core.contracts.notices import Notice, Sentences, notice
@@ -74,7 +77,8 @@ def decide(
     deciding = None if cpu or gpu else next(verdict for verdict in rules if "cpu" in verdict.stops)
     off = None if network or not machine.networked else next(rule for rule in rules if "network" in rule.stops)
     if deciding is not None:
-        state, reason, until, moment = _stopped(deciding, off, compute, now)
+        needed: frozenset[Resource] = frozenset(("cpu", "gpu") if uses_gpus(case) else ("cpu",))
+        state, reason, until, moment = _stopped(_with_others(rules, deciding, needed), off, compute, now)
     else:
         state, reason, until, moment = _computing(case, off, _first_end(rules, "cpu" if cpu else "gpu"))
     cores = max(1, machine.cores)
@@ -95,6 +99,35 @@ def decide(
         memory_bytes=case.memory_bytes,
         device=chosen_device(case, cpu) if gpu else "cpu",
     )
+
+
+def _with_others(rules: tuple[Verdict, ...], deciding: Verdict, needed: frozenset[Resource]) -> Verdict:
+    """What decides, told so that no start is promised that other rules will still stop.
+
+    Args:
+        rules: all.
+        deciding: the first that stops the CPU.
+        needed: of which one has to be free for anything to compute.
+    """
+    end = deciding.until_time
+    others = [one for one in rules if one is not deciding and needed & set(one.stops) and not _over(one, end)]
+    stopped = frozenset(resource for one in others for resource in one.stops)
+    if deciding.rule == "role" or deciding.state == "leaving" or needed - stopped:
+        return deciding
+    reasons = tuple(reason for one in others for reason in one.reason)
+    if deciding.rule == "choice":
+        return replace(deciding, until=(notice("choice.then"), *reasons), until_time=None)
+    last = max((deciding, *others), key=lambda one: math.inf if one.until_time is None else one.until_time)
+    until = last.until
+    if last.until_time is None:
+        remedy = deciding.until if deciding.state == "attention" else ()
+        until = (*remedy, notice("rule.none_holds"))
+    return replace(deciding, reason=(*deciding.reason, *reasons), until=until, until_time=last.until_time)
+
+
+def _over(verdict: Verdict, end: float | None) -> bool:
+    """Whether a rule stops nothing any more when another one ends."""
+    return end is not None and verdict.until_time is not None and verdict.until_time <= end
 
 
 Told = tuple[State, Sentences, Sentences, float | None]

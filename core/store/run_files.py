@@ -119,6 +119,10 @@ class RunFiles:
         """It is here no more."""
         self._shards.pop(sha256, None)
 
+    def is_shard(self, sha256: str) -> bool:
+        """Whether a file is one of the run's data."""
+        return sha256 in self._shards
+
     def read(self, sha256: str, offset: int, length: int) -> tuple[int, bytes]:
         """The size of a file, and some of its bytes.
 

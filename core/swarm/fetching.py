@@ -8,8 +8,9 @@ from pathlib import Path
 
 from core.contracts.errors import NetworkError
 from core.contracts.hosting import FileRead, ReadFile
-from core.contracts.net import READ_FILE, of_run
+from core.contracts.net import DATA_READ, READ_FILE, of_run
 from core.identity import PeerId
+from core.net.metrics import count_as
 from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
@@ -23,7 +24,7 @@ LIAR_POINTS = 5.0
 
 
 async def fetch_file(
-    node: RpcNode, run_id: str, sha256: str, size: int, peers: Sequence[PeerId], partial: Path
+    node: RpcNode, run_id: str, sha256: str, size: int, peers: Sequence[PeerId], partial: Path, is_data: bool = False
 ) -> None:
     """Put a file together from peers that have it, and check it. What is there already is not fetched again.
 
@@ -34,6 +35,7 @@ async def fetch_file(
         size: its bytes.
         peers: who has it.
         partial: where it is put together.
+        is_data: it is of the run's data, and counted as such.
 
     Raises:
         NetworkError: no peer gave the whole file, or all gave a wrong one; what came so far stays to be gone on with.
@@ -44,7 +46,7 @@ async def fetch_file(
     while left:
         peer, begun = left.pop(0), file.offset
         try:
-            await _fetch_from(node, method, peer, sha256, file)
+            await _fetch_from(node, method, peer, sha256, file, of_run(DATA_READ, run_id) if is_data else "")
         except NetworkError as error:
             log.info("Peer %s gave no more of the file %s: %s", peer.hex()[:8], sha256[:8], error)
             continue
@@ -100,10 +102,12 @@ class Partial:
         self.digest.update(data)
 
 
-async def _fetch_from(node: RpcNode, method: str, peer: PeerId, sha256: str, file: Partial) -> None:
+async def _fetch_from(node: RpcNode, method: str, peer: PeerId, sha256: str, file: Partial, counted: str) -> None:
     while file.offset < file.size:
         request = ReadFile(sha256, file.offset, min(CHUNK, file.size - file.offset))
         reply, data = await node.call(peer, method, request, FileRead, deadline_s=CHUNK_S)
+        if counted:
+            count_as(node.metrics, method, counted, len(data), 0)
         if reply.size != file.size or len(data) != request.length:
             raise NetworkError(f"it has {reply.size} bytes there, not {file.size}.")
         await asyncio.to_thread(file.add, data)

@@ -42,6 +42,8 @@ class IncomingCalls:
             is_at_work: whether compute serves now.
         """
         self._calls, self._is_at_work = calls, is_at_work
+        self.first_asker: bytes | None = None
+        """The first peer that got an answer."""
         self._under_way: set[asyncio.Future[Reply]] = set()
         self._requests: Counter[bytes] = Counter()
         self._bytes: Counter[bytes] = Counter()
@@ -91,6 +93,8 @@ class IncomingCalls:
 
     def _answered(self, peer: bytes, size: int, answer: asyncio.Future[Reply]) -> None:
         self._under_way.discard(answer)
+        if self.first_asker is None and not answer.cancelled() and answer.exception() is None:
+            self.first_asker = peer
         self._count(peer, -1, -size)
 
     def _count(self, peer: bytes, requests: int, size: int) -> None:

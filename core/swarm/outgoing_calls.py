@@ -64,6 +64,8 @@ class OutgoingCalls:
         self._returning = ReturningPeers(node, directory)
         self.answered: Counter[str] = Counter()
         """Answered calls to others' experts, by uid."""
+        self.helpers: set[PeerId] = set()
+        """Who answered any."""
         calls.register_carrier(ASK, self._ask)
         calls.register(LOCATE, self._locate)
         calls.register(SUFFIXES, self._find)
@@ -89,6 +91,7 @@ class OutgoingCalls:
             self._returning.failed(peer, asked)
             raise
         self._returning.answered(peer)
+        self.helpers.add(peer)
         return answer
 
     def _suspect(self, message: Suspect) -> None:

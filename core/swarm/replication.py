@@ -18,12 +18,13 @@ import msgspec
 from core.contracts.errors import CallRefused, CheckpointError, HearthError, NetworkError
 from core.contracts.files import TRUNK, PartFile
 from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
-from core.contracts.net import READ_FILE, of_run
+from core.contracts.net import DATA_READ, READ_FILE, of_run
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey, told
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import Newest, TokenBucket
+from core.net.metrics import count_as
 from core.net.recurring import Recurring
 from core.net.rpc import Context, RpcNode
 from core.store.checkpoint_files import newest_states
@@ -124,7 +125,8 @@ class Copies:
         files.shared = True
         files.on_saved.append(self.saved)
         self._keep_method = of_run("file.keep", run_id)
-        node.register(of_run(READ_FILE, run_id), ReadFile, self._read)
+        self._reading, self._data = of_run(READ_FILE, run_id), of_run(DATA_READ, run_id)
+        node.register(self._reading, ReadFile, self._read)
         node.register(self._keep_method, KeepFile, self._keep, cost=4.0)
 
     async def __aenter__(self) -> "Copies":
@@ -335,6 +337,8 @@ class Copies:
         except CheckpointError:
             self._files.forget(request.sha256)
             raise
+        if self._files.is_shard(request.sha256):
+            count_as(self._node.metrics, self._reading, self._data, 0, len(data))
         return FileRead(size), data
 
     async def _keep(self, request: KeepFile, payload: bytes, context: Context) -> FileKept:

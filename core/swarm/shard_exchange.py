@@ -337,7 +337,7 @@ class ShardExchange:
 
     async def _bring(self, named: shards.Named, givers: Sequence[PeerId], file: Path) -> None:
         try:
-            await fetch_file(self._node, self._manifest.run_id, named.sha256, named.size, givers, file)
+            await fetch_file(self._node, self._manifest.run_id, named.sha256, named.size, givers, file, True)
         except NetworkError:
             if not self._manifest.sources:
                 raise

@@ -359,6 +359,7 @@ class Network:
             roles=sorted(self._options.roles),
             peers=[peer_status(self.node, link, self.credit.names) for link in links[first : first + count]],
             connected=len(links),
+            lan=self._options.on_lan,
         )
 
     async def meet(self, address: str) -> Met:

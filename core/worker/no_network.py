@@ -22,6 +22,7 @@ from core.store.small_files import Files
 from core.swarm.placement import least_needed
 from core.swarm.state_room import StateRoom
 from core.worker.compute.supervisor import ComputeSupervisor
+from core.worker.places import News
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +81,10 @@ class LoneSwarm:
 
     def trunk(self) -> TrunkStatus | None:
         """There is nobody to agree with."""
+
+    def take_news(self) -> News:
+        """Nobody is there of whom there could be any."""
+        return News()
 
     def for_trunk(self) -> ForTrunk:
         """Nothing."""

@@ -33,6 +33,7 @@ from core.worker import joined_runs, opening
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import Energy
+from core.worker.events import Events
 from core.worker.limits import Caps
 from core.worker.places import NetworkOptions
 from core.worker.policy import Policy
@@ -77,18 +78,16 @@ class Peer:
         self._notes: list[Notice] = []
         self.settings = opening.read_settings(folder, self._notes)
         self._files = Files(folder)
+        self._events = Events(self._files)
         chosen, kept = opening.runs(folder, self._files, self.settings, run, self._notes)
         self.ledger, self.windows = Ledger(folder), Windows()
         self._changing, self._commands = asyncio.Lock(), Background()
-        self._ring = ring
         self._listeners: dict[Listener, str] = {}
         """Each with the id of the run that it is told of."""
-        self._changed = asyncio.Event()
+        self._changed, self._loop = asyncio.Event(), asyncio.get_running_loop()
         self._fault: HearthError | None = None
-        self._told: Decision | None = None
-        """The decision that was published last."""
-        self._published = 0.0
-        self._loop = asyncio.get_running_loop()
+        self._told: Decision | None = None  # the decision that was published last
+        self._ring, self._published = ring, 0.0
         self._yields = Yields(self.ledger.earlier.yields, self.ledger.earlier.yield_count, self.ledger.yielded)
         self.network = opening.network(
             folder, self._files, self.settings, network, join, [one for one, _ in chosen], self._notes, self.ledger,
@@ -97,8 +96,7 @@ class Peer:
         self._quota = Quota(folder, self.settings.checkpoints_disk_mb << 20)
         self.runs = Runs(self._resources(network), chosen, kept)
         self.policy = self._made_policy(computes=network is None or bool(network.roles & {"host", "train"}))
-        self._energy = Energy(self.ledger, self._pids)
-        self._devices = Devices(psutil.virtual_memory().total)
+        self._energy, self._devices = Energy(self.ledger, self._pids), Devices(psutil.virtual_memory().total)
         self._caps = Caps(
             self._quota,
             Traffic(self.ledger, lambda: [run.id for run in self.runs]),
@@ -109,7 +107,7 @@ class Peer:
         )
         self._report = Report(
             folder, self.runs, self.policy, self.windows, self._energy, self._devices, self._yields, self._told_here,
-            lambda: self._caps.line,
+            lambda: self._caps.line, self._events,
         )  # fmt: skip
         self._meter()
         self.policy.decide()  # also by what was used this month: compute is not started to be stopped
@@ -140,6 +138,7 @@ class Peer:
             memory_grace_s=self.settings.memory_grace_s,
             trains=network is None or "train" in network.roles,
             changed=self._changed.set,
+            events=self._events,
             evaluated=self._evaluated,
         )
 

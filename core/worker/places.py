@@ -2,7 +2,7 @@
 network (`network`, `swarm`), of which this loads nothing."""
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -80,6 +80,16 @@ class NetworkOptions(NamedTuple):
         return self.lan and not all(address.startswith(("127.", "[::1]")) for address in self.listen)
 
 
+class News(NamedTuple):
+    """What happened in a run among peers since it was asked last."""
+
+    helpers: Collection[str] = ()
+    """Peers that have answered calls of this PC since its start, by their keys."""
+    asker: str = ""
+    """The first peer whose call was answered here since then."""
+    said: Sequence[Notice] = ()
+
+
 class SwarmPlace(Protocol):
     """A run's place among peers, taken while it is entered."""
 
@@ -150,6 +160,9 @@ class SwarmPlace(Protocol):
 
     def trunk(self) -> TrunkStatus | None:
         """What the trainers have agreed on, as far as this PC knows; None: there is nobody to agree with."""
+
+    def take_news(self) -> News:
+        """What is new; each notice is handed over once."""
 
     def for_trunk(self) -> ForTrunk:
         """What this PC has done for what they agree on, since its start."""

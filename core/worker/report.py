@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -12,10 +13,12 @@ from core.contracts.line import LineStatus
 from core.contracts.notices import Notice, notice
 from core.contracts.settings import Settings
 from core.contracts.status import ProcessStatus, RuleStatus, Status
+from core.policy.decide import Decision
 from core.version import VERSION
 from core.worker.compute.yields import Yields
 from core.worker.devices import Devices
 from core.worker.energy import Energy
+from core.worker.events import Events
 from core.worker.policy import Policy
 from core.worker.run import Run
 from core.worker.runs import Runs
@@ -36,6 +39,7 @@ class Report:
         yields: Yields,
         notes: Callable[[], list[Notice]],
         line: Callable[[], LineStatus | None],
+        events: Events,
     ) -> None:
         """
         Args:
@@ -48,10 +52,11 @@ class Report:
             yields: how fast the PC was given back.
             notes: sentences about what is wrong with no run in particular.
             line: the limits of bandwidth in force.
+            events: what happened.
         """
         self._folder, self._runs, self._policy, self._windows = folder, runs, policy, windows
         self._energy, self._devices, self._yields, self._notes = energy, devices, yields, notes
-        self._line = line
+        self._line, self._events = line, events
 
     def status(self, run: Run, settings: Settings) -> Status:
         """All figures, as of the last decision.
@@ -65,10 +70,7 @@ class Report:
         return Status(
             version=VERSION,
             protocol=PROTOCOL,
-            state=decision.state,
-            reason=decision.reason,
-            until=decision.until,
-            until_time=decision.until_time,
+            **_decided(decision),
             run=run.manifest.run,
             run_title=run.manifest.title,
             step=progress.step,
@@ -98,10 +100,6 @@ class Report:
             time=time.time(),
             task=run.manifest.task.name,
             why=[*(_of_run(row, run) for row in self._policy.why()), *_trunk(run, alone=len(self._runs) == 1)],
-            cpu=decision.cpu,
-            gpu=decision.gpu,
-            start_now=decision.start_now,
-            network=decision.network,
             devices=self._devices.status(
                 decision, signals, settings, self._energy.load, [one.compute for one in self._runs]
             ),
@@ -112,6 +110,7 @@ class Report:
             run_id=run.id,
             runs=[one.status() for one in self._runs],
             line=self._line(),
+            events=self._events.newest,
         )
 
     def _processes(self) -> list[ProcessStatus]:
@@ -129,6 +128,12 @@ class Report:
             for note in (*run.attention, *([notice("run.stuck")] if run.compute.stuck else ()), run.no_room)
             if note
         ]
+
+
+def _decided(decision: Decision) -> dict[str, Any]:
+    """What the status tells of a decision as it is."""
+    names = "state", "reason", "until", "until_time", "cpu", "gpu", "start_now", "network"
+    return {name: getattr(decision, name) for name in names}
 
 
 def _of_run(row: RuleStatus, run: Run) -> RuleStatus:

@@ -36,6 +36,7 @@ from core.swarm.state_room import StateRoom
 from core.worker.compute.owner import Owner
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.compute.yields import Yields
+from core.worker.events import Events
 from core.worker.expert_grid import overview
 from core.worker.memory import Memory
 from core.worker.places import NetworkPlace
@@ -70,6 +71,7 @@ class Resources(NamedTuple):
     """Whether this PC trains, and does not only host experts."""
     changed: Callable[[], None]
     """Called when something that can be read of the run has changed."""
+    events: Events
     evaluated: Callable[[str, CurvePoint], None]
     """Called with the run's id and each new point of its curve."""
 
@@ -96,7 +98,7 @@ class Run:
         """By when it goes on by a newer manifest, if one has come."""
         self.seconds = 0.0
         """Of its kernels since the worker's start, on whatever device."""
-        self._small_files, self._ledger = given.files, given.ledger
+        self._small_files, self._ledger, self._events = given.files, given.ledger, given.events
         folder = given.folder / RUNS / self.id
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -174,6 +176,7 @@ class Run:
         else:
             self._ledger.end(self.id, _why_ended(decision))
         self._count()
+        self._events.take(self.swarm.take_news())
         if (newer := self.swarm.successor) and self._renew_at == float("inf"):
             latest = LATEST_S if newer.access == self.manifest.access else ACCESS_S
             self._renew_at = time.monotonic() + random.uniform(latest / 2, latest)

@@ -18,8 +18,8 @@ from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
-from core.experts.grid import Coords, Grid
-from core.identity import parse_peer
+from core.experts.grid import Coords, Grid, Uid
+from core.identity import parse_peer, peer_text
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
 from core.store.data_folder import MANIFEST_FILE
@@ -34,6 +34,7 @@ from core.swarm.outgoing_calls import OutgoingCalls
 from core.swarm.replication import Copies
 from core.swarm.shard_exchange import ShardExchange
 from core.swarm.state_room import StateRoom
+from core.swarm.takeovers import Takeovers
 from core.swarm.telling import Figures
 from core.swarm.token_gate import TokenGate
 from core.swarm.trunk.agreement import agreement_of
@@ -42,6 +43,7 @@ from core.swarm.work_gate import WorkGate
 from core.worker.community import Community
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.no_network import let_go
+from core.worker.places import News
 
 TEND_S = 10.0
 """Between two looks at what compute needs, and at the versions of the experts hosted here."""
@@ -96,8 +98,7 @@ class Swarm:
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         self._gate = _guarded(node, dht, manifest, files, open_gate)
         row = encoded_size(manifest.training.codec, manifest.model.width)
-        allowance = Allowance(manifest.run_id, community.book, row)
-        compute.incoming.register(node, manifest.run_id, allowance.spend)
+        compute.incoming.register(node, manifest.run_id, Allowance(manifest.run_id, community.book, row).spend)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)
@@ -117,6 +118,7 @@ class Swarm:
         self._telling = community.telling(manifest, self._figures)
         self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls)
         self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
+        self._takeovers, self._passed = Takeovers(peer_text(node.peer)), list[Notice]()
         self._stack = contextlib.AsyncExitStack()
 
     def _made_credit(self, book: CreditBook) -> CreditExchange:
@@ -293,6 +295,12 @@ class Swarm:
             self.for_trunk(),
         )
 
+    def take_news(self) -> News:
+        """See `SwarmPlace.take_news`."""
+        said, self._passed = self._passed, []
+        asker = self._compute.incoming.first_asker
+        return News({*map(peer_text, self._outgoing.helpers)}, asker.hex() if asker else "", said)
+
     def for_trunk(self) -> ForTrunk:
         """See `SwarmPlace.for_trunk`."""
         agreement = self._agreement
@@ -336,6 +344,16 @@ class Swarm:
             self.directory.host_here(hosted)
             with contextlib.suppress(HearthError):  # the records expire by themselves as well
                 await self.directory.withdraw(gone)
+            self._look_who_hosts()
+
+    def _look_who_hosts(self) -> None:
+        directory = self.directory
+        hosts = {uid: [peer_text(self._node.peer)] for uid in directory.announced}
+        for layer in range(directory.grid.layers):
+            for coords, infos in directory.remembered(layer).items():
+                uid = Uid(directory.grid.run, layer, coords)
+                hosts[uid] = [*hosts.get(uid, ()), *(peer_text(info.peer) for info in infos)]
+        self._passed += self._takeovers.look(hosts)
 
     async def _renew(self) -> None:
         """Look whether the organiser has changed the run."""

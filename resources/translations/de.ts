@@ -20,14 +20,6 @@
       <translation>Nichts läuft, bevor du zugestimmt hast.</translation>
     </message>
     <message>
-      <source>Hearth is quitting; the worker saves its work.</source>
-      <translation>Hearth wird beendet; der Worker speichert seine Arbeit.</translation>
-    </message>
-    <message>
-      <source>Ends by itself, in 10 s at the latest.</source>
-      <translation>Endet von selbst, spätestens in 10 s.</translation>
-    </message>
-    <message>
       <source>Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.</source>
       <translation>Hearth läuft im Infobereich weiter. Sein Symbol öffnet das Fenster wieder; „Beenden“ beendet es.</translation>
     </message>
@@ -38,6 +30,13 @@
     <message>
       <source>This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.</source>
       <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb wird das Fenster minimiert. Strg+Q beendet Hearth.</translation>
+    </message>
+    <message numerus="yes">
+      <source>Restarted. %Ln step(s) since the last checkpoint is (are) done again.</source>
+      <translation>
+        <numerusform>Neu gestartet. %Ln Schritt seit dem letzten Checkpoint wird wiederholt.</numerusform>
+        <numerusform>Neu gestartet. %Ln Schritte seit dem letzten Checkpoint werden wiederholt.</numerusform>
+      </translation>
     </message>
     <message>
       <source>Nothing runs and nothing is sent until you agree.</source>
@@ -407,16 +406,16 @@
       <translation>Dieser PC hat {size} Text trainiert.</translation>
     </message>
     <message>
-      <source>{time} today, for others {amount}</source>
-      <translation>heute {time}, für andere {amount}</translation>
-    </message>
-    <message>
       <source>Quit Hearth and start it again to use it.</source>
       <translation>Beende Hearth und starte es neu, um sie zu benutzen.</translation>
     </message>
     <message>
       <source>Hearth {version} is there. Settings, under Updates, installs it.</source>
       <translation>Hearth {version} ist da. Installieren kannst du es in den Einstellungen unter „Updates“.</translation>
+    </message>
+    <message>
+      <source>{time} today, for others {amount}</source>
+      <translation>heute {time}, für andere {amount}</translation>
     </message>
     <message>
       <source>Hearth {version} has been installed.</source>
@@ -1173,6 +1172,14 @@
       <translation>Noch nicht gemessen. Der erste Punkt folgt bald nach Beginn des Trainings.</translation>
     </message>
     <message>
+      <source>Continues as soon as the worker answers.</source>
+      <translation>Geht weiter, sobald der Worker antwortet.</translation>
+    </message>
+    <message>
+      <source>Continues as soon as the worker answers; Try again looks for it now.</source>
+      <translation>Geht weiter, sobald der Worker antwortet; „Erneut versuchen“ sucht ihn jetzt.</translation>
+    </message>
+    <message>
       <source>The model being trained</source>
       <translation>Das Modell im Training</translation>
     </message>
@@ -1199,10 +1206,6 @@
     <message>
       <source>Ready in a few seconds.</source>
       <translation>Fertig in ein paar Sekunden.</translation>
-    </message>
-    <message>
-      <source>Continues as soon as the worker answers; Try again looks for it now.</source>
-      <translation>Geht weiter, sobald der Worker antwortet; „Erneut versuchen“ sucht ihn jetzt.</translation>
     </message>
     <message>
       <source>from {time}</source>
@@ -1877,6 +1880,10 @@
       <translation>Geprüft um {time}.</translation>
     </message>
     <message>
+      <source>What happened</source>
+      <translation>Was geschehen ist</translation>
+    </message>
+    <message>
       <source>Who this PC works with, and how they reach each other.</source>
       <translation>Mit wem dieser PC arbeitet und wie sie einander erreichen.</translation>
     </message>
@@ -2078,6 +2085,10 @@
     <message>
       <source>This run's trainers agree on one trunk by {way}. They have not done so since Hearth's start.</source>
       <translation>Die Trainer dieses Laufs einigen sich per {way} auf einen Rumpf. Seit dem Start von Hearth haben sie es noch nicht getan.</translation>
+    </message>
+    <message>
+      <source>The last agreement on one trunk by {way} was {ago} ago. No other trainer is connected now.</source>
+      <translation>Die letzte Einigung auf einen Rumpf per {way} war vor {ago}. Jetzt ist kein anderer Trainer verbunden.</translation>
     </message>
     <message numerus="yes">
       <source>This PC helps %Ln trainer(s) to agree on one trunk by {way}.</source>
@@ -2372,6 +2383,18 @@
       <translation>Vorsicht: Das ist nicht der Lauf „{title}“, dem dieser PC beigetreten ist ({run}). Er hat nur denselben Titel, und der Veranstalter von jenem hat ihn nicht unterschrieben.</translation>
     </message>
     <message>
+      <source>None has been found. Runs show up here as soon as another PC of this network trains them.</source>
+      <translation>Keiner gefunden. Läufe erscheinen hier, sobald ein anderer PC in diesem Netzwerk sie trainiert.</translation>
+    </message>
+    <message>
+      <source>“Find peers on this network” is off in Settings, so nobody looks for runs here.</source>
+      <translation>„Peers in diesem Netzwerk finden“ ist in den Einstellungen aus, deshalb wird hier nach keinen Läufen gesucht.</translation>
+    </message>
+    <message>
+      <source>“Work with other peers” is off in Settings, so nobody looks for runs here.</source>
+      <translation>„Mit anderen Peers arbeiten“ ist in den Einstellungen aus, deshalb wird hier nach keinen Läufen gesucht.</translation>
+    </message>
+    <message>
       <source>This PC has joined this run already. Joining it again takes over what its organiser has changed, if this is newer.</source>
       <translation>Dieser PC ist diesem Lauf schon beigetreten. Ein neuer Beitritt übernimmt, was der Veranstalter geändert hat, wenn das hier neuer ist.</translation>
     </message>
@@ -2447,10 +2470,6 @@
       <translation>{share} der Zeit, in der dieser PC rechnet</translation>
     </message>
     <message>
-      <source>Look</source>
-      <translation>Ansehen</translation>
-    </message>
-    <message>
       <source>Paste a link</source>
       <translation>Einen Link einfügen</translation>
     </message>
@@ -2503,6 +2522,10 @@
       <translation>Hier Code ausführen: Ein Manifest besteht aus Zahlen und Namen, die geprüft werden.</translation>
     </message>
     <message>
+      <source>Look</source>
+      <translation>Ansehen</translation>
+    </message>
+    <message>
       <source>Look at {run}</source>
       <translation>{run} ansehen</translation>
     </message>
@@ -2529,6 +2552,10 @@
     <message>
       <source>{pace} per second, step {step}.</source>
       <translation>{pace} pro Sekunde, Schritt {step}.</translation>
+    </message>
+    <message>
+      <source>Ends by itself, in 10 s at the latest.</source>
+      <translation>Endet von selbst, spätestens in 10 s.</translation>
     </message>
     <message>
       <source>Preparing</source>
@@ -3369,12 +3396,20 @@
       <translation>Peers, die mit dir trainieren</translation>
     </message>
     <message>
-      <source>Weights and optimizer state of experts, pieces of the run's data</source>
-      <translation>Gewichte und Optimiererzustand von Experten, Teile der Daten des Laufs</translation>
+      <source>Weights and optimizer state of experts</source>
+      <translation>Gewichte und Optimiererzustand von Experten</translation>
     </message>
     <message>
       <source>peers that keep copies or take over</source>
       <translation>Peers, die Kopien halten oder übernehmen</translation>
+    </message>
+    <message>
+      <source>Pieces of the run's data</source>
+      <translation>Teile der Daten des Laufs</translation>
+    </message>
+    <message>
+      <source>trainers of the run</source>
+      <translation>Trainer des Laufs</translation>
     </message>
     <message>
       <source>Which experts are here, their versions and load, your address and key, signed</source>
@@ -3403,10 +3438,6 @@
     <message>
       <source>What the trunk has learned, compressed</source>
       <translation>Was der Rumpf gelernt hat, komprimiert</translation>
-    </message>
-    <message>
-      <source>trainers of the run</source>
-      <translation>Trainer des Laufs</translation>
     </message>
     <message>
       <source>Tokens or work that let a key in, and which tokens were revoked</source>
@@ -3881,6 +3912,10 @@
     <message>
       <source>Below is what it said last.</source>
       <translation>Darunter steht, was er zuletzt gesagt hat.</translation>
+    </message>
+    <message>
+      <source>Hearth is quitting; the worker saves its work.</source>
+      <translation>Hearth wird beendet; der Worker speichert seine Arbeit.</translation>
     </message>
     <message>
       <source>{figure}%</source>
@@ -4442,8 +4477,8 @@
       <translation>Weniger Bewegung</translation>
     </message>
     <message>
-      <source>The screensaver shows what happens without lights that move. Your system's own setting holds as well.</source>
-      <translation>Der Bildschirmschoner zeigt, was geschieht, ohne bewegte Lichter. Die Einstellung deines Systems gilt ebenfalls.</translation>
+      <source>Screensaver and window show what happens without lights that move. Your system's own setting holds as well.</source>
+      <translation>Bildschirmschoner und Fenster zeigen, was geschieht, ohne bewegte Lichter. Die Einstellung deines Systems gilt ebenfalls.</translation>
     </message>
     <message>
       <source>Look for updates</source>
@@ -4936,6 +4971,10 @@
     <message>
       <source>choice.start_now</source>
       <translation>Jetzt starten, bis {end:clock}</translation>
+    </message>
+    <message>
+      <source>choice.then</source>
+      <translation>Nach der Pause muss es weiter warten.</translation>
     </message>
     <message>
       <source>choice.title</source>
@@ -5519,6 +5558,35 @@
       <source>energy.wants</source>
       <translation>Höchstens {most:count} kWh im Monat</translation>
     </message>
+    <message numerus="yes">
+      <source>event.adopted</source>
+      <translation>
+        <numerusform>Dieser PC hat {n} Experten von {peer:peer} übernommen.</numerusform>
+        <numerusform>Dieser PC hat {n} Experten von {peer:peer} übernommen.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>event.first_use</source>
+      <translation>{peer:peer} hat als erster anderer PC einen Experten dieses PCs benutzt.</translation>
+    </message>
+    <message>
+      <source>event.helped</source>
+      <translation>{peer:peer} hat diesem PC zum ersten Mal beim Training geholfen.</translation>
+    </message>
+    <message numerus="yes">
+      <source>event.passed</source>
+      <translation>
+        <numerusform>{peer:peer} hat {n} Experten von {other:peer} übernommen.</numerusform>
+        <numerusform>{peer:peer} hat {n} Experten von {other:peer} übernommen.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>event.taken</source>
+      <translation>
+        <numerusform>{peer:peer} hat {n} Experten von diesem PC übernommen.</numerusform>
+        <numerusform>{peer:peer} hat {n} Experten von diesem PC übernommen.</numerusform>
+      </translation>
+    </message>
     <message>
       <source>exchange.fails</source>
       <translation>{times:count}-mal hintereinander konnten Daten und Rumpf des Laufs nicht gepflegt werden ({error}). Bitte melde es.</translation>
@@ -5586,6 +5654,10 @@
     <message>
       <source>file.loss_curve</source>
       <translation>Die Kurve beginnt neu.</translation>
+    </message>
+    <message>
+      <source>file.loss_events</source>
+      <translation>Was vorher geschah, wird nicht mehr aufgeführt.</translation>
     </message>
     <message>
       <source>file.loss_line</source>
@@ -7062,6 +7134,10 @@
       <translation>Keine Grenze</translation>
     </message>
     <message>
+      <source>rule.none_holds</source>
+      <translation>Geht weiter, sobald nichts davon mehr gilt.</translation>
+    </message>
+    <message>
       <source>rule.unknown</source>
       <translation>Unbekannt</translation>
     </message>
@@ -7561,6 +7637,10 @@
       <translation>Unterschriften für Gutschriften</translation>
     </message>
     <message>
+      <source>traffic.data</source>
+      <translation>Daten des Laufs</translation>
+    </message>
+    <message>
       <source>traffic.dht</source>
       <translation>Verzeichnis der Experten</translation>
     </message>
@@ -7570,7 +7650,7 @@
     </message>
     <message>
       <source>traffic.file</source>
-      <translation>Kopien und Daten</translation>
+      <translation>Kopien von Checkpoints</translation>
     </message>
     <message>
       <source>traffic.host</source>

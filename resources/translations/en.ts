@@ -4,6 +4,13 @@
   <context>
     <name>window</name>
     <message numerus="yes">
+      <source>Restarted. %Ln step(s) since the last checkpoint is (are) done again.</source>
+      <translation>
+        <numerusform>Restarted. %Ln step since the last checkpoint is done again.</numerusform>
+        <numerusform>Restarted. %Ln steps since the last checkpoint are done again.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>thread(s)</source>
       <translation>
         <numerusform>thread</numerusform>
@@ -779,6 +786,10 @@
       <translation>Start now, until {end:clock}</translation>
     </message>
     <message>
+      <source>choice.then</source>
+      <translation>After the pause, it still has to wait.</translation>
+    </message>
+    <message>
       <source>choice.title</source>
       <translation>Your choice</translation>
     </message>
@@ -1360,6 +1371,35 @@
       <source>energy.wants</source>
       <translation>At most {most:count} kWh a month</translation>
     </message>
+    <message numerus="yes">
+      <source>event.adopted</source>
+      <translation>
+        <numerusform>This PC took over {n} expert from {peer:peer}.</numerusform>
+        <numerusform>This PC took over {n} experts from {peer:peer}.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>event.first_use</source>
+      <translation>{peer:peer} used an expert of this PC, the first other PC to do so.</translation>
+    </message>
+    <message>
+      <source>event.helped</source>
+      <translation>{peer:peer} helped this PC to train for the first time.</translation>
+    </message>
+    <message numerus="yes">
+      <source>event.passed</source>
+      <translation>
+        <numerusform>{peer:peer} took over {n} expert from {other:peer}.</numerusform>
+        <numerusform>{peer:peer} took over {n} experts from {other:peer}.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>event.taken</source>
+      <translation>
+        <numerusform>{peer:peer} took over {n} expert from this PC.</numerusform>
+        <numerusform>{peer:peer} took over {n} experts from this PC.</numerusform>
+      </translation>
+    </message>
     <message>
       <source>exchange.fails</source>
       <translation>The run's data and trunk could not be kept up to date {times:count} times in a row ({error}). Please report it.</translation>
@@ -1427,6 +1467,10 @@
     <message>
       <source>file.loss_curve</source>
       <translation>The curve starts again from zero.</translation>
+    </message>
+    <message>
+      <source>file.loss_events</source>
+      <translation>What happened before is not listed any more.</translation>
     </message>
     <message>
       <source>file.loss_line</source>
@@ -2903,6 +2947,10 @@
       <translation>No limit</translation>
     </message>
     <message>
+      <source>rule.none_holds</source>
+      <translation>Runs again when none of this holds any more.</translation>
+    </message>
+    <message>
       <source>rule.unknown</source>
       <translation>Unknown</translation>
     </message>
@@ -3402,6 +3450,10 @@
       <translation>Signatures of credit</translation>
     </message>
     <message>
+      <source>traffic.data</source>
+      <translation>The run's data</translation>
+    </message>
+    <message>
       <source>traffic.dht</source>
       <translation>Directory of experts</translation>
     </message>
@@ -3411,7 +3463,7 @@
     </message>
     <message>
       <source>traffic.file</source>
-      <translation>Copies and data</translation>
+      <translation>Copies of checkpoints</translation>
     </message>
     <message>
       <source>traffic.host</source>

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import shiboken6
 from PySide6.QtCore import Qt
@@ -14,10 +15,14 @@ from pytestqt.qtbot import QtBot
 
 from app import desktop as module
 from app.actions import Actions
-from app.desktop import CURVE_POINTS, LEAVING, NO_TRAY, Desktop
+from app.desktop import NO_TRAY, Desktop
+from app.pages.home.home_page import HomePage
+from app.pages.network.network_page import NetworkPage
 from app.system.single_instance import Instance
 from app.theme import theme
 from app.window.view_settings import VIEW_FILE
+from app.worker.course import CURVE_POINTS
+from app.worker.shown import LEAVING
 from app.worker.supervision import Phase, Report
 from app.worker.supervisor import supervise
 from core.contracts import control as wire
@@ -211,19 +216,51 @@ def test_a_window_in_a_tray_that_vanishes_comes_back(start: Start, has_tray: lis
     assert desktop.window.isMinimized()
 
 
-def test_a_lost_worker_is_told_everywhere_and_its_return_too(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
+def test_a_lost_worker_is_told_everywhere_calmly_and_its_return_too(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
     desktop = start()
+    seen: list[tuple[str, str, str]] = []
+    window = desktop.window
+    window.open_page("network")
+    network = window.current_page()
+    desktop.supervisor.changed.connect(
+        lambda report: seen.append(
+            (desktop.tray.icon.toolTip(), window.sidebar.chip.accessibleName(), window.footer._link.property("tone"))
+        )
+    )
     toy.hang_up()
-    qtbot.waitUntil(lambda: desktop.tray.icon.toolTip().startswith("Hearth: Needs attention"))
-    assert "Worker" in desktop.window.footer._link.text() or "worker" in desktop.window.footer._link.text()
+    qtbot.waitUntil(lambda: bool(seen))
+    tray, chip, tone = seen[0]
+    assert tray.startswith("Hearth: Preparing\nThe worker ended the connection.")
+    assert chip.startswith("State: Preparing.") and tone == "text2"
+    assert isinstance(network, NetworkPage) and network.notice.isVisible() and network.notice.fill == "peer_soft"
+    assert not any("attention" in text for text in (tray, chip))
     qtbot.waitUntil(lambda: desktop.client.is_connected)
     assert desktop.tray.icon.toolTip().startswith("Hearth: Contributing")
     assert desktop.window.footer._link.text() == "Worker connected"
 
 
+def test_steps_that_are_lost_with_a_killed_worker_are_told(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:
+    desktop = start()
+    toy.tell("status", make_status(step=5888))
+    qtbot.waitUntil(lambda: desktop._last is not None and desktop._last.step == 5888)
+    toy.welcome = msgspec.structs.replace(toy.welcome, pid=toy.welcome.pid + 1)
+    toy.answers["subscribe"] = lambda params: wire.Snapshot(make_status(step=5824, state="waiting"), toy.settings, [])
+    toy.write_address()
+    toy.hang_up()
+    said = "Restarted. 64 steps since the last checkpoint are done again."
+    qtbot.waitUntil(lambda: desktop.window.note._label.text() == said)
+    desktop.window.open_page("home")
+    home = desktop.window.current_page()
+    assert isinstance(home, HomePage)
+    qtbot.waitUntil(lambda: home.network.happened.text().endswith(said))
+    lines = desktop.log_page.model.lines
+    qtbot.waitUntil(lambda: any("64 steps since the last checkpoint" in line.text for line in lines))
+
+
 def test_a_worker_that_cannot_run_needs_attention(start: Start) -> None:
     desktop = start(wait=False)
-    desktop._show_report(Report(Phase.FAILED, plain("The data folder cannot be used.")))
+    desktop._show_report(Report(Phase.FAILED, plain("The data folder cannot be used."), trouble=True))
+    assert desktop.window.footer._link.property("tone") == "bad"
     assert desktop.tray.icon.toolTip() == "Hearth: Needs attention\nThe data folder cannot be used."
 
 
@@ -262,8 +299,8 @@ def test_a_long_curve_is_thinned(start: Start) -> None:
     desktop = start()
     for step in range(100, 2 * CURVE_POINTS):
         desktop._point(CurvePoint(step, step, 1.0, 0.5))
-    assert len(desktop._curve) <= CURVE_POINTS
-    steps = [point.step for point in desktop._curve]
+    assert len(desktop._course.curve) <= CURVE_POINTS
+    steps = [point.step for point in desktop._course.curve]
     assert steps == sorted(steps)
     assert steps[-1] == 2 * CURVE_POINTS - 1
 
@@ -311,6 +348,6 @@ def test_the_curve_forgets_work_that_was_lost(qtbot: QtBot, start: Start, toy: T
     desktop = start()
     for step in (64, 128, 192):
         toy.tell("curve", CurvePoint(step, step * 32, 1.0, 0.5))
-    qtbot.waitUntil(lambda: bool(desktop._curve) and desktop._curve[-1].step == 192)
+    qtbot.waitUntil(lambda: bool(desktop._course.curve) and desktop._course.curve[-1].step == 192)
     toy.tell("status", make_status(step=150))
-    qtbot.waitUntil(lambda: desktop._curve[-1].step == 128)
+    qtbot.waitUntil(lambda: desktop._course.curve[-1].step == 128)

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from app.pages.experts.experts_page import ExpertsPage
 from app.pages.experts.grid_card import NO_EXPERTS, WHOLE_MODEL
 from app.pages.experts.grid_layer import Layer, uid_of, words_about
+from app.system import reduced_motion
 from app.theme import theme
 from app.widgets.expert_grid import ExpertGrid
 from app.worker.client import WorkerClient
@@ -51,6 +52,28 @@ def page(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[ExpertsPage]:
     yield page
     client.hang_up()
     theme().set_mode("system")
+
+
+@pytest.mark.parametrize("still", [False, True])
+def test_a_cell_pulses_once_when_somebody_takes_its_expert_on(
+    qtbot: QtBot, toy: ToyWorker, page: ExpertsPage, monkeypatch: pytest.MonkeyPatch, still: bool
+) -> None:
+    monkeypatch.setattr(reduced_motion, "system_reduces_motion", lambda: False)
+    reduced_motion.motion.cache_clear()
+    motion = reduced_motion.motion()
+    qtbot.waitUntil(lambda: motion.allowed)
+    motion.unwanted = still
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not any(one.old for one in page.grid.layers.values()))
+    grid = page.grid.grids[0]
+    assert not grid.pulsing, "what is there at the first look was not taken on now"
+    cells = [*make_grid(0).cells, CellStatus(15, True, 3, 0.3, 0, 0)]
+    cells[1] = CellStatus(1, True, 1, 0.3, 2, 5)
+    page.grid.show_layer(GridStatus(0, 4, (50, 50), True, cells))
+    assert grid.pulsing == (frozenset() if still else {1, 15})
+    qtbot.waitUntil(lambda: not grid.pulsing)
+    page.grid.show_layer(GridStatus(0, 4, (50, 50), True, cells))
+    assert not grid.pulsing
+    reduced_motion.motion.cache_clear()
 
 
 def test_all_layers_of_a_large_grid_are_shown(qtbot: QtBot, toy: ToyWorker, page: ExpertsPage) -> None:

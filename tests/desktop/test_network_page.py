@@ -1,6 +1,8 @@
 """The network page: peers by the thousand, reachability in words, the check, and what it says without a worker."""
 
+import time
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +10,11 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
+from app.formats import clock
 from app.pages.network.network_page import NetworkPage
 from app.theme import theme
 from app.worker.client import WorkerClient
@@ -20,6 +24,7 @@ from core.contracts.line import LimitStatus, LineStatus
 from core.contracts.network_status import PEERS_PAGE, Finding, Met, NetworkStatus, PeerStatus
 from core.contracts.notices import notice, plain
 from core.contracts.peer_names import called
+from core.contracts.status import EventStatus
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_widgets import misfits
 
@@ -166,6 +171,27 @@ def test_a_worker_without_a_network_is_no_fault(
         assert figure.height() == figure.sizeHint().height(), "label and figure stay together"
 
 
+def test_what_happened_is_listed_the_newest_first(qtbot: QtBot, page: NetworkPage) -> None:
+    now = time.time()
+    assert not page.events.isVisible()
+    happened = [
+        EventStatus(now - 3 * 86_400, notice("event.helped", peer="cd" * 32)),
+        EventStatus(now, notice("event.taken", n=12, peer="ef" * 32)),
+    ]
+    page.update_status(make_status(events=happened))
+    shown = [label.text() for label in page.events.findChildren(QLabel)]
+    taken, helped = (
+        "Mulu Zuja (efefefef) took over 12 experts from this PC.",
+        "Jako Zofi (cdcdcdcd) helped this PC to train",
+    )
+    assert shown.index(taken) < next(at for at, text in enumerate(shown) if text.startswith(helped))
+    assert clock(datetime.fromtimestamp(now)) in shown
+    rows = [*page.events.labels]
+    page.update_status(make_status(events=happened))
+    assert page.events.labels == rows, "a list at rest is not made anew"
+    qtbot.waitUntil(lambda: misfits(page) == [])
+
+
 def test_who_is_alone_is_told_and_shown_the_ways_out(
     qtbot: QtBot, toy: ToyWorker, page: NetworkPage, actions: Actions
 ) -> None:
@@ -180,12 +206,11 @@ def test_who_is_alone_is_told_and_shown_the_ways_out(
     asked: list[tuple[str, str]] = []
     actions.add_run.connect(lambda link: asked.append(("run", link)))
     actions.invite.connect(lambda run: asked.append(("invite", run)))
-    actions.open_page.connect(lambda name: asked.append(("page", name)))
     page.alone.line.setText(" hearth://digits-1/abc ")
     QTest.keyClick(page.alone.line, Qt.Key.Key_Return)
     QTest.mouseClick(page.alone.invite, Qt.MouseButton.LeftButton)
     QTest.mouseClick(page.alone.nearby, Qt.MouseButton.LeftButton)
-    assert asked == [("run", "hearth://digits-1/abc"), ("invite", "digits-2ac90b73"), ("page", "runs")]
+    assert asked == [("run", "hearth://digits-1/abc"), ("invite", "digits-2ac90b73"), ("run", "")]
 
     there = "cd" * 32 + "@198.51.100.7:4433"
     toy.answers["meet"] = lambda params: wire.ErrorInfo("unreachable", plain("Peer cdcdcdcd cannot be reached."))
@@ -241,6 +266,8 @@ def traffic(params: dict[str, Any]) -> Series:
     values = {
         "network.expert": [*quiet, 9e6],
         "network.file": [3e6, *quiet],
+        "network.data": [*quiet, 2e6],
+        "network.other": [*quiet, 1e6],
         "network.credit": [*quiet, 1e3],
         "cpu": [5e9, *quiet],
     }
@@ -253,14 +280,15 @@ def test_bandwidth_is_drawn_by_kind_and_read_by_keyboard(qtbot: QtBot, toy: ToyW
     page.update_status(make_status(line=LINE))
     card = page.bandwidth
     card._look_again()
-    qtbot.waitUntil(lambda: card.words.text() == "Sent in 1 hour: 12.0 MB")
-    assert [part.name for part in card.plot.bars.parts] == ["Expert calls", "Copies and data", "All else"]
+    qtbot.waitUntil(lambda: card.words.text() == "Sent in 1 hour: 15.0 MB")
+    kinds = ["Expert calls", "Copies of checkpoints", "The run's data", "Headers and the rest", "All else"]
+    assert [part.name for part in card.plot.bars.parts] == kinds
     card.plot.setFocus()
     QTest.keyClick(card.plot, Qt.Key.Key_End)
-    assert card.words.text().endswith("to now: 9.0 MB (Expert calls 9.0 MB, All else 1.0 kB)")
+    assert card.words.text().endswith("The run's data 2.0 MB, Headers and the rest 1.0 MB, All else 1.0 kB)")
     heads, rows = card.plot.table()
-    assert list(heads) == ["When", "Sent, 1 hour", "Expert calls", "Copies and data", "All else"]
-    assert len(rows) == MINUTES and rows[0][1:] == ["3.0 MB", "0 B", "3.0 MB", "0 B"]
+    assert list(heads) == ["When", "Sent, 1 hour", *kinds]
+    assert len(rows) == MINUTES and rows[0][1:] == ["3.0 MB", "0 B", "3.0 MB", "0 B", "0 B", "0 B"]
     QTest.keyClick(card.plot, Qt.Key.Key_Home)
     card.way.set_value("received")
     card.way.chosen.emit("received")

@@ -12,12 +12,14 @@ from PySide6.QtCore import QSettings
 from pytestqt.qtbot import QtBot
 
 from app import notifications
-from app.notifications import ATTENTION_S, Attention, Milestones, Notifier, milestone
+from app.notifications import ATTENTION_S, DAY_S, Attention, Milestones, Notifier, milestone
 from app.worker.client import WorkerClient
 from core.community.ledger import Ledger
 from core.community.reading import read_only
 from core.contracts.ledger import Amounts
+from core.contracts.notices import notice
 from core.contracts.settings import Settings
+from core.contracts.status import EventStatus
 from core.version import VERSION
 from tests.desktop.conftest import ToyWorker
 
@@ -54,12 +56,21 @@ def test_a_milestone_is_told_once_and_not_what_was_reached_before() -> None:
 class Heard:
     """A notifier with what it told."""
 
+    days_pass = True
+    """After each notification, so that the next one may be told."""
+
     def __init__(self, folder: Path) -> None:
         self.client = WorkerClient(folder, VERSION)
         self.told: list[str] = []
         self.seen = False
         view = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
-        self.notifier = Notifier(self.client, view, self.told.append, lambda: self.seen)
+        self.now = 1_800_000_000.0
+        self.notifier = Notifier(self.client, view, self._tell, lambda: self.seen, lambda: self.now)
+
+    def _tell(self, text: str) -> None:
+        self.told.append(text)
+        if self.days_pass:
+            self.now += DAY_S
 
 
 @pytest.fixture
@@ -128,6 +139,43 @@ def test_what_was_turned_off_stays_so_before_a_worker_answers(
     later.notifier.choose(dataclasses.asdict(Settings()))
     later.notifier.trouble(["The disk is full."])
     assert later.told == ["The disk is full."]
+
+
+def test_at_most_one_thing_is_told_a_day(
+    qtbot: QtBot, toy: ToyWorker, heard: Heard, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notifications, "ATTENTION_S", 0.0)
+    heard.days_pass = False
+    first_use = EventStatus(heard.now, notice("event.first_use", peer="cd" * 32))
+    used = "Jako Zofi (cdcdcdcd) used an expert of this PC, the first other PC to do so."
+    lent(folder, 0.9)
+    toy.tell_of(read_only(folder))
+    with qtbot.waitSignal(heard.notifier.lent):
+        heard.client.dial()
+    heard.notifier.happened([first_use])
+    lent(folder, 0.1)
+    toy.tell_of(read_only(folder))
+    with qtbot.waitSignal(heard.notifier.reached) as reached:
+        heard.notifier.look()
+    assert reached.args == ["This PC has shared 1 hour of compute time."], "the window shows it"
+    heard.notifier.trouble(["The disk is full."])
+    heard.notifier.tell_update("9.0")
+    assert heard.told == [used]
+    heard.now += DAY_S - 1
+    heard.notifier.trouble(["The disk is full."])
+    assert heard.told == [used]
+    heard.now += 1
+    heard.notifier.happened([first_use])
+    heard.notifier.trouble(["The disk is full."])
+    assert heard.told == [used, "The disk is full."], "what lasts is told the next day"
+    again = Heard(folder)
+    again.now = heard.now
+    again.notifier.happened([first_use])
+    again.notifier.tell_update("9.0")
+    assert again.told == [], "also after a new start"
+    again.now = 0.0  # the clock was set back
+    again.notifier.tell_update("9.0")
+    assert len(again.told) == 1
 
 
 def test_nothing_is_said_to_be_of_today_that_no_worker_tells(qtbot: QtBot, heard: Heard) -> None:

@@ -1,7 +1,7 @@
 """The page Runs: what it says of each run, and how one is weighed, left, looked at, joined and passed on."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +34,9 @@ from core.contracts.run_link import RunLink
 from core.contracts.run_times import Times
 from core.contracts.status import RunStatus
 from core.contracts.telemetry import RunNotice, Told
-from tests.desktop.conftest import ToyWorker, make_status
+from tests.desktop.conftest import ToyWorker, alone, make_status
 from tests.desktop.test_desktop import Start, has_tray, start  # noqa: F401 - fixtures
+from tests.desktop.test_network_page import make_network
 from tests.unit.test_manifest_files import TINY
 from tests.workers import RunningWorker, agreed, start_paused, worker
 
@@ -345,6 +346,29 @@ def test_runs_that_come_with_hearth_and_those_nearby_are_offered(
     sheet.nearby.buttons[0].click()
     qtbot.waitUntil(sheet.consent.isVisible)
     assert asked(toy, "run_details")[-1] == {"run": LINK} and not asked(toy, "join_run")
+
+
+@pytest.mark.parametrize(
+    ("answer", "why", "setting"),
+    [
+        (lambda: make_network([], lan=False), "“Find peers on this network” is off", "lan"),
+        (lambda: alone({}), "“Work with other peers” is off", "peers"),
+        (lambda: make_network([]), "None has been found.", ""),
+    ],
+)
+def test_why_no_run_nearby_is_listed_is_said(
+    qtbot: QtBot, toy: ToyWorker, desktop: Desktop, answer: Callable[[], Any], why: str, setting: str
+) -> None:
+    toy.answers |= {"network": lambda params: answer(), "found_runs": lambda params: []}
+    desktop.window.open_page("network")
+    desktop.actions.add_run.emit("")
+    nearby = desktop.join_sheet.nearby
+    qtbot.waitUntil(nearby.isVisible)
+    assert nearby.none.text().startswith(why) and nearby.setting.isVisible() == bool(setting)
+    if setting:
+        nearby.setting.click()
+        assert not desktop.join_sheet.isVisible() and desktop.window.current_page() is desktop.settings_page
+        assert desktop.settings_page.rows[setting].isAncestorOf(desktop.window.focusWidget())
 
 
 def drop(window: QWidget, mime: QMimeData) -> bool:

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from app.worker import supervision, supervisor
 from app.worker.client import WorkerClient
-from app.worker.supervision import Do, Phase, Report, Supervision, exit_reason
+from app.worker.supervision import SLOW_S, Do, Phase, Report, Supervision, exit_reason
 from app.worker.supervisor import Supervisor, worker_command
 from core.contracts import control as wire
 from core.contracts.notices import notice, plain
@@ -83,6 +83,31 @@ def test_a_killed_worker_is_started_again_after_a_countdown() -> None:
     assert plan.unreachable(6.0, plain("No worker runs."), refused=False, ours=False) is Do.START
 
 
+def test_a_first_restart_is_no_trouble_and_a_second_one_soon_after_is() -> None:
+    plan, seen = running(), []
+    for now in (5.0, 20.0):
+        plan.exited(now, -9, None)
+        seen.append(plan.report(now))
+        due = plan.due or 0.0
+        plan.tick(due)
+        plan.unreachable(due, plain("No worker runs."), refused=False, ours=False)
+        seen.append(plan.report(due))
+        plan.connected(due + 1)
+        assert plan.report(due + 1) == Report(Phase.RUNNING, None)
+    assert [report.trouble for report in seen] == [False, False, True, True]
+    assert [report.state for report in seen] == ["preparing", "preparing", "attention", "attention"]
+    plan.unreachable(120.0, plain("Gone."), refused=False, ours=True)
+    assert not plan.report(120.0).trouble, "it was well for long"
+    assert plan.report(120.0 + SLOW_S + 1).trouble, "it does not come back"
+
+
+def test_a_first_start_that_takes_long_is_no_trouble() -> None:
+    plan = looking()
+    plan.unreachable(0.1, plain("No worker runs."), refused=False, ours=False)
+    late = plan.report(0.1 + SLOW_S + 1)
+    assert str(late.notice) == "The worker takes long to start." and not late.trouble
+
+
 def test_the_back_off_doubles_up_to_a_minute() -> None:
     plan, now, waits = running(), 0.0, []
     for _ in range(9):
@@ -144,7 +169,7 @@ def test_what_a_restart_cannot_mend_waits_for_somebody(code: int) -> None:
     plan = looking()
     plan.unreachable(0.0, plain("No worker runs."), refused=False, ours=False)
     plan.exited(1.0, code, plain("The control port 80 cannot be used."))
-    assert plan.report(1.0) == Report(Phase.FAILED, plain("The control port 80 cannot be used."))
+    assert plan.report(1.0) == Report(Phase.FAILED, plain("The control port 80 cannot be used."), trouble=True)
     assert plan.due is None
     assert plan.tick(1000.0) is Do.NOTHING
     assert plan.retry(1001.0) is Do.DIAL
@@ -153,7 +178,7 @@ def test_what_a_restart_cannot_mend_waits_for_somebody(code: int) -> None:
 def test_a_worker_of_another_version_is_not_fought() -> None:
     plan = looking()
     assert plan.unreachable(0.0, plain("Quit and start Hearth again."), refused=True, ours=False) is Do.NOTHING
-    assert plan.report(0.0) == Report(Phase.FAILED, plain("Quit and start Hearth again."))
+    assert plan.report(0.0) == Report(Phase.FAILED, plain("Quit and start Hearth again."), trouble=True)
 
 
 def test_nothing_is_started_once_the_end_is_wanted() -> None:

@@ -18,10 +18,11 @@ from app.pages.network.network_page import NetworkPage
 from app.theme import theme
 from app.widgets.flow_picture import MOST, FlowPicture, Node
 from app.worker.client import WorkerClient
+from core.contracts.network_status import Met
 from core.contracts.notices import notice
 from core.contracts.trunk_status import ForTrunk, GiverStatus, PartStatus, ProgressStatus, ReducerStatus, TrunkStatus
 from tests.desktop.conftest import ToyWorker
-from tests.desktop.test_network_page import make_network
+from tests.desktop.test_network_page import make_network, make_peers
 from tests.desktop.test_widgets import misfits
 
 ME, SECOND, THIRD = ("ab" * 32, "cd" * 32, "ef" * 32)
@@ -47,7 +48,7 @@ def make_trunk(**changes: Any) -> TrunkStatus:
 @pytest.fixture
 def client(qtbot: QtBot, toy: ToyWorker, folder: Path) -> Iterator[WorkerClient]:
     theme()
-    toy.answers["network"] = lambda params: make_network([])
+    toy.answers["network"] = lambda params: make_network(make_peers(2))
     toy.answers["trunk"] = lambda params: make_trunk()
     client = WorkerClient(folder, "0.1.0")
     with qtbot.waitSignal(client.connected):
@@ -97,25 +98,47 @@ def test_who_takes_part_and_how_near_the_next_step_is(qtbot: QtBot, toy: ToyWork
     ],
 )
 def test_it_says_what_there_is_without_an_agreement(page: NetworkPage, changes: dict[str, Any], said: str) -> None:
-    page.trunk.show_trunk(make_trunk(**changes))
+    page.trunk.show_trunk(make_trunk(**changes), 2)
     assert page.trunk.isVisible() == bool(said) and said in page.trunk.said.text()
     assert page.trunk.picture.isVisible() == (bool(said) and "givers" not in changes)
 
 
+def test_without_peers_nobody_is_said_to_agree_or_to_be_helped(
+    qtbot: QtBot, toy: ToyWorker, page: NetworkPage, client: WorkerClient
+) -> None:
+    home = NetworkCard(client)
+    qtbot.addWidget(home)
+    home.show()
+    qtbot.waitUntil(lambda: page.trunk.picture.isVisible() and home.trunk.text().startswith("2 trainers agree"))
+    page.alone.line.setText("a peer that is called now, and soon dead")
+    toy.answers["meet"] = lambda params: Met("cd" * 32)
+    page.alone.add_button.click()
+    qtbot.waitUntil(lambda: page.alone.said.text().startswith("Connected."))
+    toy.answers["network"] = lambda params: make_network([])
+    qtbot.waitUntil(lambda: page.alone.isVisible() and page.alone.invite.isVisible())
+    gone = "The last agreement on one trunk by DeDLOC was "
+    qtbot.waitUntil(lambda: page.trunk.said.text().startswith(gone) and home.trunk.text().startswith(gone))
+    assert not page.alone.said.isVisible() and not page.peers.isVisible() and not page.trunk.picture.isVisible()
+    assert home._peers.value.text() == "None: it trains alone"
+    page.trunk.show_trunk(make_trunk(parts=[]), 0)
+    assert "helps" not in page.trunk.said.text()
+
+
 def test_what_a_trainer_waits_for_is_said(page: NetworkPage) -> None:
     waits, ends = notice("trunk.waits_round", n=2), notice("trunk.ends_round")
-    page.trunk.show_trunk(make_trunk(waits=waits, ends=ends, progress=None))
+    page.trunk.show_trunk(make_trunk(waits=waits, ends=ends, progress=None), 2)
     assert page.trunk.waits.text() == (
         "Waits for 2 other trainers in the common step. "
         "Continues when they have come, or without those that do not come within half a minute."
     )
     assert not page.trunk.progress.isVisible()
     why = notice("trunk.too_few", n=3, step=812)
-    page.trunk.show_trunk(make_trunk(waits=notice("trunk.waits_again", n=2, why=why), ends=notice("trunk.ends_again")))
+    again = notice("trunk.waits_again", n=2, why=why)
+    page.trunk.show_trunk(make_trunk(waits=again, ends=notice("trunk.ends_again")), 2)
     assert page.trunk.waits.text().startswith(
         "Waits for the common step: 2 tries have failed. Too few of 3 trainers came to the round of step 812. "
     )
-    page.trunk.show_trunk(make_trunk(waits=waits, ends=ends, reached=True))
+    page.trunk.show_trunk(make_trunk(waits=waits, ends=ends, reached=True), 2)
     assert page.trunk.said.text().startswith("The run has reached its goal: ") and not page.trunk.waits.isVisible()
 
 
@@ -125,7 +148,8 @@ def test_of_many_as_many_as_there_is_room_for_are_shown(page: NetworkPage) -> No
         make_trunk(
             givers=[GiverStatus(peer, None, None) for peer in [*many, ME]],
             reducers=[ReducerStatus(peer, 1 / 40) for peer in many],
-        )
+        ),
+        2,
     )
     words = page.trunk.picture.accessibleDescription()
     assert "This PC (took part)" in words and "36 others" in words and "35 others (87.5% of it)" in words

@@ -199,7 +199,7 @@ class Listener(Page):
         super().__init__(name, name.title(), "model")
         self.heard: list[bool | int] = []
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
+    def set_connected(self, connected: bool, sentence: str, calm: bool = False) -> None:
         self.heard.append(connected)
 
     def update_status(self, status: Status) -> None:

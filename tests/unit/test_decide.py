@@ -1,10 +1,12 @@
 """The decision table by examples: state, reason, what ends it."""
 
 import dataclasses
+import time
 from typing import Any, get_args
 
 import pytest
 
+from core.contracts import schedule
 from core.contracts.notices import Notice, english, notice, plain
 from core.contracts.settings import Settings
 from core.contracts.words import countdown, duration, size
@@ -471,6 +473,43 @@ def test_the_first_reason_in_boincs_order_is_told() -> None:
     order = [rule.rule for rule in decision.rules if "cpu" in rule.stops]
     assert order == ["choice", "battery", "user", "hours", "programs", "game", "memory"]
     assert decision.state == "paused"
+
+
+def test_no_start_is_promised_that_another_rule_will_still_stop() -> None:
+    def told(measured: Signals, **more: Any) -> tuple[str, str]:
+        decision = choose(measured, compute=Compute(), **more)
+        return english(decision.reason, NOW), english(decision.until, NOW)
+
+    on_battery, none = signals(4.0, power=Power(False, 0.64)), "Runs again when none of this holds any more."
+    assert told(signals(4.0)) == ("You used this PC 4 s ago.", "Starts in 4:56 if you stay away.")
+    assert told(on_battery) == ("This PC is on battery, 64% left. You used this PC 4 s ago.", none)
+    playing = told(signals(4.0, front=Front("game", "doom")))
+    assert playing == ("You used this PC 4 s ago. A game (doom) is in front.", none)
+    paused = Wishes(paused=True)
+    assert told(on_battery, wishes=paused) == (
+        "You paused Hearth.",
+        "After the pause, it still has to wait. This PC is on battery, 64% left. You used this PC 4 s ago.",
+    )
+    assert told(signals(), wishes=paused)[1] == "Runs again when you press Resume."
+    unknown = told(signals(None), settings=dataclasses.replace(IDLE_ONLY, compute_hours="0:00-0:01"))
+    assert unknown[1].startswith(english(notice("user.remedy"))) and unknown[1].endswith(none)
+
+
+def test_of_rules_that_end_by_themselves_the_last_end_is_told() -> None:
+    late = schedule.parse("0:00-0:01").next_change(NOW)
+    asleep = choose(signals(4.0), dataclasses.replace(IDLE_ONLY, compute_hours="0:00-0:01"), compute=Compute())
+    assert codes(asleep.reason) == ["user.used", "hours.outside"]
+    assert (codes(asleep.until), asleep.until_time) == (["hours.starts_at"], late)
+    soon = time.strftime("%H:%M", time.localtime(NOW + 120))
+    early = choose(signals(4.0), dataclasses.replace(IDLE_ONLY, compute_hours=f"{soon}-24:00"), compute=Compute())
+    assert (codes(early.reason), codes(early.until)) == (["user.used"], ["user.until"])
+
+
+def test_a_gpu_that_may_compute_then_is_a_start() -> None:
+    """Only one of CPU and GPU has to be free."""
+    here = signals(4.0, gpus=GPUS)
+    decision = choose(here, compute=Compute(), uses_gpus=True, heat_stop_cpu=True)
+    assert codes(decision.until) == ["user.until"]
 
 
 def test_what_may_be_used_depends_on_who_is_here() -> None:

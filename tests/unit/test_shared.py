@@ -12,7 +12,7 @@ import torch
 from core.contracts import manifest
 from core.contracts.hosting import FileRead, ReadFile
 from core.contracts.manifest import Shard
-from core.contracts.net import READ_FILE, of_run
+from core.contracts.net import DATA_READ, READ_FILE, of_run
 from core.dht.records import own_subkey
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
@@ -76,6 +76,14 @@ async def test_a_peer_with_another_text_fetches_the_runs_own(
 
         await until(lambda: complete(taker, tmp_path / "two"), "the text")
         assert texts(run, tmp_path / "two") == (TEXTS[0], TEXTS[1])
+        size = sum(map(len, TEXTS))
+        for at, moved in (
+            (one, (0, size)),
+            (two, (size, 0)),
+        ):  # apart from copies of checkpoints, of which there are none
+            counted = at.rpc.moved_by_method()
+            assert counted[of_run(DATA_READ, run.run_id)] == moved
+            assert max(counted[of_run(READ_FILE, run.run_id)]) < size / 4, "requests, and heads of answers"
         shutil.rmtree(tmp_path / "one" / shards.FOLDER)
         await until(lambda: complete(third, tmp_path / "three"), "the text from the second")
 

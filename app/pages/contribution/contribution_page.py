@@ -156,9 +156,9 @@ class ContributionPage(LookingPage):
             self._names = names
             self._draw()
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
+    def set_connected(self, connected: bool, sentence: str, calm: bool = False) -> None:
         self._look = None
-        super().set_connected(connected, sentence)
+        super().set_connected(connected, sentence, calm)
 
     def set_stale(self, stale: bool) -> None:
         for card in self._cards:

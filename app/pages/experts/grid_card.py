@@ -202,6 +202,8 @@ class GridCard(Card):
             return words_about(uid, layer.cells.get(place), layer.per_minute.get(place, 0.0))
 
         grid.set_cells(layer.columns, shades, words, own, layer.called)
+        grid.pulse(layer.adopted)
+        layer.adopted = frozenset()
         if grid.sizeHint() != shape_before:
             self._place()
 

@@ -27,6 +27,8 @@ class Layer:
         """Where something happened, as drawn: a call was answered, or an update taken, which takes a call."""
         self.updated: frozenset[int] = frozenset()
         """Of these, those that gradients changed."""
+        self.adopted: frozenset[int] = frozenset()
+        """Cells, as drawn, whose expert somebody has taken on since: this PC or, where it or nobody had it, a peer."""
         self.shape: tuple[int, ...] = ()
         self.old = False
         """The worker has been away since that answer."""
@@ -60,6 +62,8 @@ class Layer:
                 updated.add(index[place])
             elif after.calls > before.calls:
                 called.add(index[place])
+        taken = (place for place, cell in new.items() if place not in old or cell.here != old[place].here)
+        self.adopted = frozenset(index[place] for place in taken if old and place in index)
         self.called, self.updated = frozenset(called | updated), frozenset(updated)
 
     def _count(self, old: dict[int, CellStatus], now: float) -> None:

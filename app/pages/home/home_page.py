@@ -22,7 +22,7 @@ from app.widgets.curve_plot import CurvePlot
 from app.window.page import Page
 from app.worker.client import WorkerClient
 from core.contracts.attention import apart
-from core.contracts.status import CurvePoint, Status
+from core.contracts.status import CurvePoint, State, Status
 
 NO_CURVE = mark("Not measured yet. The first point follows soon after training starts.")
 UNKNOWN = mark("Appears as soon as the worker answers.")
@@ -30,6 +30,8 @@ UNKNOWN = mark("Appears as soon as the worker answers.")
 FEW_POINTS, CALM_S = 8, 4.0
 """A longer curve is drawn anew only every so many seconds: one more point is hardly seen, but costs as much."""
 REFRESH_MS = 1000
+COMES_BACK = mark("Continues as soon as the worker answers.")
+LOOKED_FOR = mark("Continues as soon as the worker answers; Try again looks for it now.")
 
 
 class ModelCard(StaleCard):
@@ -120,15 +122,16 @@ class HomePage(Page):
     def update_curve(self, points: list[CurvePoint]) -> None:
         self._points = points
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
+    def set_connected(self, connected: bool, sentence: str, calm: bool = False) -> None:
         if connected:
             since = ""
         else:
-            end = tr("Continues as soon as the worker answers; Try again looks for it now.")
+            end = tr(COMES_BACK if calm else LOOKED_FOR)
             time = clock(datetime.fromtimestamp(self._status.time)) if self._status else ""
             if time:
                 end = f"{end} {tr('Showing figures from {time}.', time=time)}"
-            self.state_card.show_state("attention", sentence.rstrip(".") + ".", end, connected=False)
+            state: State = "preparing" if calm else "attention"
+            self.state_card.show_state(state, sentence.rstrip(".") + ".", end, connected=False)
             for one in (self._trouble, self._changed, self._said):
                 one.set_text("")
             since = tr("from {time}", time=time) if time else ""
@@ -154,3 +157,5 @@ class HomePage(Page):
         if self._status is not None:
             self.runs.update_status(self._status)
             self.devices.update_status(self._status)
+            if self._status.events:
+                self.network.show_event(self._status.events[-1])

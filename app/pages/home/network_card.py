@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QHBoxLayout
 from app import theme as look
 from app.formats import NONE, data_size, number
 from app.icons import Icon
-from app.language import tr
+from app.language import told, tr
+from app.pages.network.events_card import when
 from app.pages.network.reach_card import MEANINGS
 from app.pages.network.trunk_card import agreement
 from app.widgets.basics import Label, StaleCard
@@ -17,6 +18,7 @@ from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 from core.contracts.ledger import Totals
 from core.contracts.network_status import NetworkParams, NetworkStatus
+from core.contracts.status import EventStatus
 from core.contracts.trunk_status import TrunkStatus
 
 EVERY_MS = 5000
@@ -48,6 +50,7 @@ class NetworkCard(StaleCard):
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(tr("Network"), tr("Details"))
         self._client = client
+        self._connected = 1  # as long as nobody has told otherwise
         self._reach = _Fact("question", tr("Reachable from outside"))
         self._peers = _Fact("person", tr("Peers connected"))
         self._sent, self._received = _Fact("up", tr("Sent today")), _Fact("down", tr("Received today"))
@@ -58,9 +61,12 @@ class NetworkCard(StaleCard):
         self.trunk = Label("", "body", wrap=True, tabular=True)
         self._trunk = holding(hbox(Icon("model", "text2", 18), (self.trunk, 1), spacing=look.S))
         self._trunk.hide()
-        add(self.body, self._reach.row(), self._peers.row(), traffic, self._trunk, STRETCH)
+        self.happened = Label("", "body", wrap=True, tabular=True)
+        self._happened = holding(hbox(Icon("clock", "text2", 18), (self.happened, 1), spacing=look.S))
+        self._happened.hide()
+        add(self.body, self._reach.row(), self._peers.row(), traffic, self._trunk, self._happened, STRETCH)
         facts = self._reach, self._peers, self._sent, self._received
-        self.values = [*(fact.value for fact in facts), self.trunk]
+        self.values = [*(fact.value for fact in facts), self.trunk, self.happened]
         self._timer = WhileSeen(self, EVERY_MS, self.look)
 
     def look(self) -> None:
@@ -68,6 +74,11 @@ class NetworkCard(StaleCard):
         if self._client.is_connected and self.isVisible():
             self._client.request("network", NetworkParams(peers=0), NetworkStatus, self._take, self._failed)
             self._client.trunk(self._take_trunk, self._failed)
+
+    def show_event(self, event: EventStatus) -> None:
+        """Show what happened last."""
+        self.happened.setText(f"{when(event.time)} {told(event.said)}")
+        self._happened.show()
 
     def show_totals(self, totals: Totals) -> None:
         """Show the traffic of today."""
@@ -78,10 +89,11 @@ class NetworkCard(StaleCard):
         meaning = MEANINGS.get(network.reachability, MEANINGS["unknown"])
         self._reach.icon.set(meaning.icon, meaning.tone)
         self._reach.set(tr(meaning.word))
+        self._connected = network.connected
         self._peers.set(number(network.connected) if network.connected else tr("None: it trains alone"))
 
     def _take_trunk(self, status: TrunkStatus) -> None:
-        self.trunk.setText(agreement(status))
+        self.trunk.setText(agreement(status, self._connected))
         self._trunk.setVisible(bool(self.trunk.text()))
 
     def _failed(self, error: HearthError) -> None:

@@ -29,6 +29,8 @@ SHOWN: dict[State, tuple[str, ...]] = {
     "attention": ("log", "pause"),
 }
 """The actions that each state offers; "Start now" comes before them wherever it would start anything."""
+AWAY = {True: ("retry", "log"), False: ("log",)}
+"""Those without a worker, by whether somebody has to do something."""
 AT_THE_GOAL = ("runs", "pause")
 """Those of a PC whose runs have nothing left to train: no rule limits it."""
 
@@ -117,7 +119,7 @@ class StateCard(Panel):
         self._reason.setText(reason)
         self._until.setText(until)
         self._until.setVisible(bool(until))
-        shown = AT_THE_GOAL if at_goal else SHOWN[state] if connected else ("retry", "log")
+        shown = AT_THE_GOAL if at_goal else SHOWN[state] if connected else AWAY[state == "attention"]
         self.log.set_kind("primary" if connected else "plain")
         for name, button in self._actions.items():
             button.setVisible(name in shown or (name == "start" and start_now))

@@ -64,12 +64,12 @@ class DigitsDemo(QWidget):
     def update_curve(self, points: list[CurvePoint]) -> None:
         """Each answer tells by itself how good the model is."""
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
+    def set_connected(self, connected: bool, sentence: str, calm: bool = False) -> None:
         if connected:
             self.result.show_error("")
             self.question.restart()
         else:
-            self.result.show_error(sentence)
+            self.result.show_error(sentence, calm)
 
     def _draw_card(self) -> Card:
         card = Card(tr("Draw a digit"))
@@ -200,9 +200,9 @@ class ResultCard(Panel):
         self.show_error("")
         self._set_bars(prediction.probabilities, prediction.learnt)
 
-    def show_error(self, sentence: str) -> None:
+    def show_error(self, sentence: str, calm: bool = False) -> None:
         """A sentence in the place of the answer; an older answer stays in sight."""
-        self._notice.set_text(sentence)
+        self._notice.set_text(sentence, calm)
         self._foot.setVisible(not sentence)
 
     def show_wait(self, wait: Wait) -> None:

@@ -67,6 +67,6 @@ class ModelPage(Page):
         if self._shown is not None:
             self._shown.update_curve(points)
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
+    def set_connected(self, connected: bool, sentence: str, calm: bool = False) -> None:
         for demo in [*self._spare.values(), *self._demos.values()]:
-            demo.set_connected(connected, sentence)
+            demo.set_connected(connected, sentence, calm)

@@ -87,11 +87,11 @@ class TextDemo(QWidget):
         self._points = points
         self._describe()
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
+    def set_connected(self, connected: bool, sentence: str, calm: bool = False) -> None:
         if connected:
             self._notice.set_text("")
         elif not self.generation.running:  # else the text's own end says it
-            self._notice.set_text(sentence)
+            self._notice.set_text(sentence, calm)
 
     # building
 

@@ -42,7 +42,7 @@ class AloneCard(Card):
         self.line.setMinimumWidth(theme().px(220))
         self.line.returnPressed.connect(self._add)
         self.add_button = Button(tr("Add"), "plain", "plus", name=tr("Add this peer or run"), clicked=self._add)
-        self.nearby = Button(tr("Runs nearby"), "plain", "globe", clicked=lambda: actions.open_page.emit("runs"))
+        self.nearby = Button(tr("Runs nearby"), "plain", "globe", clicked=lambda: actions.add_run.emit(""))
         self.invite = Button(
             tr("Invite somebody"), "plain", "person", clicked=lambda: actions.invite.emit(client.shown_run)
         )
@@ -83,6 +83,10 @@ class AloneCard(Card):
             else ""
         )
         self._firewall.setVisible(bool(self._firewall.text()))
+        if self._has_met and not network.connected:
+            self._show_met(False)  # who was met has gone again
+        elif not self._has_met and self.add_button.isEnabled():
+            self._say("")  # nobody is being called
         self.setVisible(network.connected == 0 or self._has_met)
 
     def set_alone(self) -> None:

@@ -30,10 +30,14 @@ SPANS: dict[str, tuple[str, Resolution, float, int]] = {
 PARTS: tuple[tuple[str, str | float, tuple[str, ...]], ...] = (
     ("expert", 0.85, ("expert",)),
     ("file", 0.5, ("file", "blob")),
-    ("trunk", 0.25, ("trunk",)),
+    ("data", "peer_b", ("data",)),
+    ("trunk", "peer_c", ("trunk",)),
     ("dht", "peer", ("dht",)),
+    ("relay", "pause", ("relay",)),
+    ("other", "peer_rest", ("other",)),
 )
-"""What bars are made of from the foot up: how it is called, its tone, and the ledger's kinds in it. All else is one."""
+"""What bars are made of from the foot up: how it is called, its tone, and the ledger's kinds in it. The rest, such as
+manifests, credit and telemetry, is little, and one."""
 AGAIN_S = 10.0
 NOTHING_YET = mark("Nothing has gone to other peers or come from them in this time.")
 
@@ -56,7 +60,7 @@ class BandwidthCard(Card):
         change = Button(
             tr("Change the limits"), "link", "settings", clicked=lambda: actions.show_setting.emit("upload_kb_s")
         )
-        add(self.body, hbox((self.words, 1), self.legend), (self.plot, 1), self.limits, hbox(change, STRETCH))
+        add(self.body, self.words, self.legend, (self.plot, 1), self.limits, hbox(change, STRETCH))
         self._summary = ""
         self._asked_at = float("-inf")
         self.plot.picked.connect(lambda words: self.words.setText(words or self._summary))
@@ -124,7 +128,7 @@ def bars(series: Series) -> Bars:
         Part(told(traffic_kind(name)), tone, _sum([kinds.pop(kind) for kind in group if kind in kinds], count))
         for name, tone, group in PARTS
     ]
-    parts.append(Part(tr("All else"), "peer_rest", _sum([*kinds.values()], count)))
+    parts.append(Part(tr("All else"), "line", _sum([*kinds.values()], count)))
     names = [tr("{start} to {end}", start=start, end=end) for start, end in pairwise(times)]
     ends = tr("{start} to {end}", start=times[-2], end=tr("now"))
     return Bars([*times[: count - 1], tr("Now")], [*names[:-1], ends], [part for part in parts if any(part.values)])

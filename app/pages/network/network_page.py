@@ -7,6 +7,7 @@ from app.language import tr
 from app.pages.network.alone_card import AloneCard
 from app.pages.network.bandwidth_card import BandwidthCard
 from app.pages.network.connection_card import ConnectionTestCard
+from app.pages.network.events_card import EventsCard
 from app.pages.network.peers_card import PeersCard
 from app.pages.network.reach_card import ReachCard
 from app.pages.network.trunk_card import TrunkCard
@@ -42,9 +43,12 @@ class NetworkPage(LookingPage):
         self.reach, self.test, self.peers = ReachCard(), ConnectionTestCard(client), PeersCard()
         self.trunk, self.bandwidth = TrunkCard(), BandwidthCard(client, actions)
         self.alone = AloneCard(client, actions)
-        add(self.body, self.alone, Pair(self.reach, self.test), self.trunk, self.bandwidth, (self.peers, 100), STRETCH)
+        self.events = EventsCard()
+        cards = self.alone, Pair(self.reach, self.test), self.events, self.trunk, self.bandwidth
+        add(self.body, *cards, (self.peers, 100), STRETCH)
         self._got: list[PeerStatus] = []
         self._asking = self._alone = False
+        self._connected = 1  # as long as nobody has told otherwise
 
     def set_stale(self, stale: bool) -> None:
         self.peers.set_stale(stale)
@@ -53,6 +57,7 @@ class NetworkPage(LookingPage):
         self.test.set_able(not stale, self._alone)
 
     def update_status(self, status: Status) -> None:
+        self.events.show_events(status.events)
         self.bandwidth.show_limits(status.line)
         self.bandwidth.setVisible(status.line is not None)
 
@@ -60,10 +65,11 @@ class NetworkPage(LookingPage):
         if not self._asking and self._client.is_connected:
             self._asking, self._got = True, []
             self._client.network(0, self._take, self.failed)
-            self._client.trunk(self.trunk.show_trunk, super().failed)
+            self._client.trunk(lambda status: self.trunk.show_trunk(status, self._connected), super().failed)
             self.bandwidth.look(super().failed)
 
     def _take(self, network: NetworkStatus) -> None:
+        self._connected = network.connected
         if not self._got:
             self.reach.show_network(network)
             self.alone.show_network(network)

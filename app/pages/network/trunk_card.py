@@ -17,24 +17,34 @@ from core.contracts.trunk_status import GiverStatus, TrunkStatus
 WAYS = {"diloco": "DiLoCo", "dedloc": "DeDLOC", "vc_asgd": "VC-ASGD"}
 ALONE = mark("This run's trainers agree on one trunk by {way}. Hearth works alone on this PC and takes no part.")
 NOT_YET = mark("This run's trainers agree on one trunk by {way}. They have not done so since Hearth's start.")
+GONE = mark("The last agreement on one trunk by {way} was {ago} ago. No other trainer is connected now.")
 HELPS = mark("This PC helps %Ln trainer(s) to agree on one trunk by {way}.")
 AGREE = mark("%Ln trainer(s) agree(s) on one trunk by {way}, last {ago} ago.")
 BEGUN = mark("The trunk that all continue from has been here for {ago}. Next, trainers agree on it by {way}.")
 
 
-def agreement(status: TrunkStatus) -> str:
-    """How many agree and when they last did, or that nothing is left to train; "" where each trainer has its own trunk,
-    or nobody has agreed yet."""
+def agreement(status: TrunkStatus, connected: int) -> str:
+    """How many agree and when they last did, or that nothing is left to train.
+
+    Args:
+        status: what the worker tells.
+        connected: peers; without any, nobody is there to agree with, whatever was agreed on before.
+
+    Returns:
+        "" where each trainer has its own trunk, or nobody has agreed yet.
+    """
     if status.strategy == "local":
         return ""
     if status.reached:
         return told(notice("run.reached"))
     way = WAYS.get(status.strategy, status.strategy)
     if status.agreed is None:
-        helps = any(one.peer == status.me for one in status.reducers) and status.givers
+        helps = any(one.peer == status.me for one in status.reducers) and status.givers and connected
         return tr(HELPS, len(status.givers), way=way) if helps else ""
     seconds = max(0, int(time.time() - status.agreed))
     ago = duration(seconds if seconds < 60 else seconds // 60 * 60)
+    if status.trainers > 1 and not connected:
+        return tr(GONE, ago=ago, way=way)
     return tr(AGREE, status.trainers, ago=ago, way=way) if status.trainers else tr(BEGUN, ago=ago, way=way)
 
 
@@ -59,17 +69,17 @@ class TrunkCard(Card):
         self._done, self._stale = 0.0, False
         self.hide()
 
-    def show_trunk(self, status: TrunkStatus) -> None:
-        """Show what the worker tells."""
+    def show_trunk(self, status: TrunkStatus, connected: int) -> None:
+        """Show what the worker tells. As of `agreement`."""
         self.setVisible(status.strategy != "local")
         if status.strategy == "local":
             return
         way = WAYS.get(status.strategy, status.strategy)
-        self.said.setText(agreement(status) or tr(ALONE if status.me is None else NOT_YET, way=way))
+        self.said.setText(agreement(status, connected) or tr(ALONE if status.me is None else NOT_YET, way=way))
         waits = "" if status.waits is None or status.ends is None else f"{told(status.waits)}. {told(status.ends)}"
         self.waits.setText("" if status.reached else waits)
         self.waits.setVisible(bool(self.waits.text()))
-        self.picture.setVisible(bool(status.givers and status.reducers))
+        self.picture.setVisible(bool(status.givers and status.reducers and connected))
         self.picture.set_nodes(_givers(status), _reducers(status), _in_words(status))
         self._show_progress(status)
         self._sent.set(data_size(status.sent))

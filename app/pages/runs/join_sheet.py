@@ -1,7 +1,6 @@
 """The sheet by which a run is added: which one, what it is, and whether it is to be joined."""
 
 import time
-from collections.abc import Callable, Iterable
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -12,6 +11,7 @@ from app import theme as look
 from app.formats import percent
 from app.language import mark, told, tr, tr_run
 from app.pages.runs import description
+from app.pages.runs.offers import Offers
 from app.pages.runs.run_picture import RunPicture
 from app.pages.settings.setting_controls import NumberControl
 from app.widgets.basics import Facts, Label, Notice
@@ -23,7 +23,7 @@ from app.window.sheet import Sheet
 from app.worker.client import RUN_DEADLINE_S, WorkerClient
 from core.contracts import manifest as manifests
 from core.contracts.errors import HearthError, RunError
-from core.contracts.network_status import FoundRun
+from core.contracts.network_status import FoundRun, NetworkParams, NetworkStatus
 from core.contracts.notices import Notice as Told
 from core.contracts.run_details import RunDetails
 from core.contracts.run_link import HEAD, is_link, parse_link
@@ -43,6 +43,9 @@ NAMESAKE = mark(
     "Careful: this is not the run “{title}” that this PC has joined ({run}). It only has the same title, and the "
     "organiser of that one has not signed it."
 )
+NONE_NEARBY = mark("None has been found. Runs show up here as soon as another PC of this network trains them.")
+NOT_SOUGHT = mark("“Find peers on this network” is off in Settings, so nobody looks for runs here.")
+NO_NETWORK = mark("“Work with other peers” is off in Settings, so nobody looks for runs here.")
 JOINED = mark(
     "This PC has joined this run already. Joining it again takes over what its organiser has changed, if this is newer."
 )
@@ -59,37 +62,6 @@ def reason_against(source: str) -> Told | None:
     return None
 
 
-class Offers(QWidget):
-    """Runs that can be looked at, under a title; not seen while there are none."""
-
-    def __init__(self, title: str) -> None:
-        super().__init__()
-        self.buttons: list[Button] = []
-        self._rows = vbox(spacing=look.S)
-        vbox(look.M, Label(title, "head"), self._rows, spacing=look.S, within=self)
-
-    def show_offers(self, offers: Iterable[tuple[str, str, str]], look_at: Callable[[str], None]) -> None:
-        """Show these.
-
-        Args:
-            offers: title, a word on it, and how `run_details` takes the run.
-            look_at: called with the latter.
-        """
-        rows = [item.widget() for at in range(self._rows.count()) if (item := self._rows.itemAt(at)) is not None]
-        discard(row for row in rows if row is not None)
-        self.buttons = []
-        for title, about, source in offers:
-            button = Button(tr("Look"), name=tr("Look at {run}", run=title), clicked=partial(look_at, source))
-            texts = vbox(Label(title, "body", wrap=True), spacing=0)
-            if about:
-                texts.addWidget(Label(about, "cap", "text2", wrap=True))
-            row = QWidget()
-            hbox((texts, 1), button, spacing=look.M, within=row)
-            self._rows.addWidget(row)
-            self.buttons.append(button)
-        self.setVisible(bool(self.buttons))
-
-
 class JoinSheet(Sheet):
     """Asks which run, has the worker look at it, and asks whether to join it.
 
@@ -101,6 +73,8 @@ class JoinSheet(Sheet):
 
     said = Signal(str)
     """A sentence about the run that was joined, or why it was not, if nobody looks here any more."""
+    setting_asked = Signal(str)
+    """The name of a setting that the user wants to see."""
 
     def __init__(self, window: QWidget, ring: FocusRing, client: WorkerClient) -> None:
         super().__init__(window, ring, WIDTH)
@@ -110,6 +84,8 @@ class JoinSheet(Sheet):
         self._number: int | None = None
         """Of the request for that."""
         self._since = 0.0
+        self._hindering = ""
+        """The setting that keeps runs in the local network from being found."""
         self._status: Status | None = None
         self.setAccessibleName(tr("Add a run"))
         self.heading = Label(tr("Add a run"), "title", wrap=True)
@@ -148,6 +124,7 @@ class JoinSheet(Sheet):
         self.paste = Button(tr("Paste"), icon="copy", name=tr("Paste a link"), clicked=self._paste)
         self.file = Button(tr("Open a file…"), icon="folder", clicked=self._ask_for_file)
         self.nearby, self.offers = Offers(tr("Runs in your local network")), Offers(tr("Runs that come with Hearth"))
+        self.nearby.setting.clicked.connect(lambda: self.setting_asked.emit(self._hindering))
         part = QWidget()
         vbox(
             Label(tr(WHICH), "body", "text2", wrap=True),
@@ -215,6 +192,7 @@ class JoinSheet(Sheet):
         self.offers.show_offers([(tr_run(manifests.load(name).title), "", name) for name in names], self.look_at)
         self.nearby.show_offers([], self.look_at)
         self._client.found_runs(self._show_nearby, lambda error: None)  # without an answer, none is offered
+        self._client.request("network", NetworkParams(peers=0), NetworkStatus, self._say_nearby, self._say_alone)
         order_focus(self.panel)
 
     def _show_nearby(self, found: list[FoundRun]) -> None:
@@ -226,6 +204,17 @@ class JoinSheet(Sheet):
             offers.append((run.run_id, about, run.link))
         self.nearby.show_offers(offers, self.look_at)
         order_focus(self.panel)
+
+    def _say_nearby(self, network: NetworkStatus) -> None:
+        self._hindering = "lan"
+        self.nearby.say_none(tr(NONE_NEARBY if network.lan else NOT_SOUGHT), not network.lan)
+        order_focus(self.panel)
+
+    def _say_alone(self, error: HearthError) -> None:
+        if error.code == "network":
+            self._hindering = "peers"
+            self.nearby.say_none(tr(NO_NETWORK), True)
+            order_focus(self.panel)
 
     def _look_at_line(self) -> None:
         self.look_at(self.line.text())

@@ -281,8 +281,8 @@ class SettingsPage(Page):
         for name, limit in (("upload_kb_s", line and line.upload), ("download_kb_s", line and line.download)):
             self.rows[name].show_now(tr("Now: {limit}", limit=told(limit.why)) if limit else "")
 
-    def set_connected(self, connected: bool, sentence: str) -> None:
-        self.notice.set_text("" if connected else f"{sentence} {tr(NO_WORKER)}".strip())
+    def set_connected(self, connected: bool, sentence: str, calm: bool = False) -> None:
+        self.notice.set_text("" if connected else f"{sentence} {tr(NO_WORKER)}".strip(), calm)
         if not connected:
             self._in_force = None  # another worker may have read other ones
             self._changes.forget()
