@@ -122,7 +122,7 @@ class Trainer(Movable):
     async def run(self) -> None:
         """Train until cancelled, with `in_flight` batches on the way, or as many as `MEMORY` holds and peers serve."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._trunk.agree(self._run_for_others, self._evaluate), name="trunk")
+            group.create_task(self._trunk.agree(partial(self._run, for_others=True), self._evaluate), name="trunk")
             group.create_task(self._keep_training(), name="batches 0")
             await self._measured.wait()
             for number in range(1, min(self._training.in_flight, MEMORY // self.batch_bytes)):
@@ -362,17 +362,10 @@ class Trainer(Movable):
         self.with_room(load)
         self._judged = self.step
 
-    async def _run(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
-        """Run one training kernel, on the processor if the trunk's device has no room for it (a `Run`)."""
-        await self.kernel_gate.wait()
-        return self._run_now(kernel, *arguments)
-
-    async def _run_for_others(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
-        """The same for one that other trainers wait for."""
-        await self.kernel_gate.wait(for_others=True)
-        return self._run_now(kernel, *arguments)
-
-    def _run_now(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+    async def _run(self, kernel: Callable[..., Any], *arguments: Any, for_others: bool = False) -> Any:
+        """Run one training kernel, on the processor if the trunk's device has no room for it (a `Run`); `for_others`:
+        other trainers wait for it."""
+        await self.kernel_gate.wait(for_others=for_others)
         self.go_to(self.kernel_gate.device)
         return self.kernel_gate.run_now(self.with_room, partial(kernel, *arguments))
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
-from app.formats import clock
+from app.language import clock
 from app.pages.network.network_page import NetworkPage
 from app.theme import theme
 from app.worker.client import WorkerClient

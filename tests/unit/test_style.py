@@ -30,6 +30,7 @@ LATER_IMPORTS = {
     "app/system/reduced_motion.py": 1,
     # A command or a process loads only what it needs: `test_no_process_imports_what_it_must_not`.
     "app/widgets/qr_picture.py": 1,
+    "core/update/trial.py": 1,
     "core/cli.py": 1,
     "core/compute/process.py": 1,
     "core/commands/running.py": 4,

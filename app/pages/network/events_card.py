@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from PySide6.QtCore import QDate, QLocale, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from app import theme as look
-from app.formats import clock
-from app.language import locale, told, tr
+from app.language import clock, told, tr
 from app.widgets.basics import Card, Label
 from app.widgets.boxes import STRETCH, add, discard, grid_box
 from core.contracts.status import EventStatus
@@ -17,8 +16,7 @@ from core.contracts.status import EventStatus
 def when(moment: float) -> str:
     """The time of an event, with the day if that was another one."""
     at = datetime.fromtimestamp(moment)
-    day = locale().toString(QDate(at.year, at.month, at.day), QLocale.FormatType.ShortFormat)
-    return clock(at) if at.date() == datetime.now().date() else f"{day} {clock(at)}"
+    return clock(at) if at.date() == datetime.now().date() else f"{day(at, short=True)}, {clock(at)}"
 
 
 class EventsCard(Card):
