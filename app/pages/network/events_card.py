@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from app import theme as look
-from app.language import clock, told, tr
+from app.language import clock, day, told, tr
 from app.widgets.basics import Card, Label
 from app.widgets.boxes import STRETCH, add, discard, grid_box
 from core.contracts.status import EventStatus
