@@ -18,8 +18,9 @@ from PySide6.QtWidgets import QApplication, QMessageBox  # noqa: E402
 
 from app.formats import tip  # noqa: E402
 from app.language import speak, told  # noqa: E402
+from app.system.application import Application
 from app.system.single_instance import PAGES, Instance  # noqa: E402
-from app.worker.supervisor import hearth, supervise  # noqa: E402
+from app.worker.supervisor import DETACHED, hearth, supervise  # noqa: E402
 from core.contracts.errors import AlreadyRunning, HearthError  # noqa: E402
 from core.contracts.notices import Notice, notice  # noqa: E402
 from core.contracts.run_link import is_link  # noqa: E402
@@ -48,12 +49,13 @@ def main(arguments: list[str] | None = None) -> int:
     QGuiApplication.setApplicationDisplayName("Hearth")
     QGuiApplication.setDesktopFileName("hearth")
     QGuiApplication.setQuitOnLastWindowClosed(False)
-    app = QApplication(["hearth"])
+    app = Application(["hearth"])
     supervisor = supervise(folder)
     # Not before: its modules take 0.2 s, in which the worker starts; and an app that is open is raised without them.
     from app.desktop import Desktop
 
     desktop = Desktop(supervisor, instance, STARTED, options.in_tray)
+    app.link_asked.connect(desktop.add_run)
     desktop.settings_page.start_folder(first_path(options.data_dir))
     if options.page:
         desktop.actions.open_page.emit(options.page)
@@ -67,7 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
         finally:
             instance.release()
             if desktop.restarts:
-                subprocess.Popen(hearth(first_path(options.data_dir)), start_new_session=True)
+                subprocess.Popen(hearth(first_path(options.data_dir)), start_new_session=True, creationflags=DETACHED)
 
 
 def _raise_first(instance: Instance, page: str, link: str) -> int:

@@ -27,8 +27,9 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments and arguments[0][:2].lower() in ("/s", "/p", "/c"):  # Windows calls its screensavers like this
-        arguments = ["screensaver", *arguments]
+    is_saver = sys.executable.lower().endswith(".scr")  # where Windows' menu says Configure, it gives no words
+    if is_saver or (arguments and arguments[0][:2].lower() in ("/s", "/p", "/c")):  # Windows' words for its own
+        arguments = ["screensaver", *(arguments or ["/c"])]
     if arguments and arguments[0] in PROCESSES:
         return int(importlib.import_module(PROCESSES[arguments[0]]).main())
     if arguments[:1] == ["help"]:

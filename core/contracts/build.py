@@ -9,8 +9,20 @@ import msgspec
 
 from core import version
 
-FOLDER = Path(sys.executable).parent
-"""Of a packaged Hearth: its executable lies there, with the two files below beside it."""
+
+
+def _of_files(executable: Path) -> Path:
+    """Where a package has the two files below: beside its executable; on macOS, where nothing but programs may be
+    beside it, among the resources of its app.
+
+    Args:
+        executable: what runs.
+    """
+    folder = executable.parent
+    return folder.parent / "Resources" if folder.parts[-2:] == ("Contents", "MacOS") else folder
+
+
+FOLDER = _of_files(Path(sys.executable))
 BUILD_FILE = "build.json"
 """Written when a package is built, as the last file: an `Origin`."""
 MANAGED_FILE = "managed-by-distribution"
@@ -77,4 +89,8 @@ def hearth_command(*words: str) -> list[str]:
     Args:
         words: the command and its arguments.
     """
-    return [sys.executable, *([] if _is_frozen() else ["-m", "core"]), *words]
+    if not _is_frozen():
+        return [sys.executable, "-m", "core", *words]
+    if sys.platform == "win32":  # it may run as hearthw.exe, which has no terminal, or as hearth.scr
+        return [str(Path(sys.executable).with_name("hearth.exe")), *words]
+    return [sys.executable, *words]

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import os
 import signal
+import subprocess
 import time
 from typing import cast
 
@@ -23,6 +24,10 @@ STDERR_LINE = 64 * 1024
 """Bytes; what is longer is logged in parts."""
 JOINED = 64 * 1024
 """Frames up to this size are written in one piece."""
+
+
+NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
+"""On Windows: else a terminal would open for compute, as the app's worker has none."""
 
 
 def command() -> list[str]:
@@ -86,7 +91,9 @@ class ComputeLink(asyncio.SubprocessProtocol):
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         loop = asyncio.get_running_loop()
         try:
-            _, link = await loop.subprocess_exec(lambda: cls(calls), *command(), env=environment)
+            _, link = await loop.subprocess_exec(
+                lambda: cls(calls), *command(), env=environment, creationflags=NO_WINDOW
+            )
         except OSError as error:
             raise ComputeError(notice("compute.not_started", why=str(error.strerror))) from error
         return link

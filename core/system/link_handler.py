@@ -4,7 +4,6 @@ import configparser
 import contextlib
 import importlib
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 from core.contracts.errors import HearthError
 from core.contracts.notices import notice
 from core.store.settings_file import write_atomically
-from core.system.start_at_login import in_folder, is_about, program, quoted, remove_if_empty
+from core.system.start_at_login import in_folder, is_about, program, quoted, remove_if_empty, windows_command
 
 ENTRY = "hearth-links.desktop"
 KIND = "x-scheme-handler/hearth"
@@ -138,7 +137,7 @@ def _choose(choices: Path, where: str, line: str | None) -> None:
 def _registry(arguments: list[str], wish: bool | None) -> bool:
     winreg: Any = importlib.import_module("winreg")
     user = winreg.HKEY_CURRENT_USER
-    command = f'{subprocess.list2cmdline(arguments)} "%1"'
+    command = f'{windows_command(arguments)} "%1"'
     if wish:
         values = ((CLASS_KEY, "", "URL:Hearth"), (CLASS_KEY, "URL Protocol", ""), (COMMAND_KEYS[0], "", command))
         for key, name, value in values:

@@ -91,10 +91,13 @@ def command(folder: Path) -> list[str]:
 
 def program() -> list[str]:
     """How Hearth is run from any folder."""
-    script = Path(sys.executable).with_name("hearth.exe" if sys.platform == "win32" else "hearth")
     if (installed := this_installation()) is not None:
         return [str(installed.launcher)]  # another version may be the current one by then
-    return [str(script)] if script.exists() else hearth_command()
+    # A package for Windows has one without a terminal.
+    for name in ("hearthw.exe", "hearth.exe") if sys.platform == "win32" else ("hearth",):
+        if (script := Path(sys.executable).with_name(name)).exists():
+            return [str(script)]
+    return hearth_command()
 
 
 def in_folder(folder: Path) -> list[str]:
@@ -137,6 +140,15 @@ def quoted(argument: str) -> str:
     return line.replace("\n", "\\n").replace("\r", "\\r")  # else the rest would be a line of its own
 
 
+def windows_command(arguments: list[str]) -> str:
+    """A line of Windows' registry, as its installer writes it, too.
+
+    Args:
+        arguments: the program, and what it is given.
+    """
+    return f'"{arguments[0]}" {subprocess.list2cmdline(arguments[1:])}'
+
+
 def _registry(arguments: list[str], wish: bool | None) -> bool:
     winreg: Any = importlib.import_module("winreg")
 
@@ -156,7 +168,7 @@ def _registry(arguments: list[str], wish: bool | None) -> bool:
         delete(APPROVED_KEY)
     if wish:
         with winreg.CreateKey(winreg.HKEY_CURRENT_USER, RUN_KEY) as opened:
-            winreg.SetValueEx(opened, NAME, 0, winreg.REG_SZ, subprocess.list2cmdline(arguments))
+            winreg.SetValueEx(opened, NAME, 0, winreg.REG_SZ, windows_command(arguments))
     elif wish is False:
         delete(RUN_KEY)
     approved = value(APPROVED_KEY)

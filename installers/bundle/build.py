@@ -12,8 +12,12 @@ from pathlib import Path
 from core.contracts.build import BUILD_FILE
 from core.version import VERSION
 from installers.bundle.parts import bill, licences, parts_of
+from installers.icons import write_icns, write_ico
 
 ROOT = Path(__file__).parents[2]
+WORK = ROOT / "build" / "pyinstaller"
+ICONS = {"win32": (WORK / "hearth.ico", write_ico), "darwin": (WORK / "hearth.icns", write_icns)}
+"""What the executable's icon is made of."""
 CPU_ONLY = (
     "torch is built for graphics cards here, which is ten times as large. Put its CPU build into build/venv: set "
     "PIP_EXTRA_INDEX_URL to the index of CPU builds that PyTorch's site names, delete build/venv, and begin again."
@@ -26,15 +30,18 @@ def main() -> int:
     if "+cpu" not in version("torch") and sys.platform == "linux" and _has_cuda():
         print(CPU_ONLY, file=sys.stderr)
         return 1
-    work = ROOT / "build" / "pyinstaller"
     shutil.rmtree(out, ignore_errors=True)
-    shutil.rmtree(work, ignore_errors=True)
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    if sys.platform in ICONS:
+        icon, write = ICONS[sys.platform]
+        write(icon)
     # The same order in every set, and the time of the sources in every archive.
     environment = {**os.environ, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": str(made_at())}
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "ERROR"]
-    command += ["--distpath", str(work / "out"), "--workpath", str(work), str(ROOT / "installers/bundle/hearth.spec")]
+    command += ["--distpath", str(WORK / "out"), "--workpath", str(WORK), str(ROOT / "installers/bundle/hearth.spec")]
     subprocess.run(command, env=environment, cwd=ROOT, check=True)
-    (work / "out" / "hearth").rename(out)
+    (WORK / "out" / ("Hearth.app" if sys.platform == "darwin" else "hearth")).rename(out)
     finish(out)
     return 0
 
@@ -45,13 +52,14 @@ def finish(out: Path) -> None:
     Args:
         out: the bundle's folder.
     """
-    parts = parts_of(out / "_internal")
-    (out / "sbom.cdx.json").write_text(bill(parts, VERSION, made_at()))
-    (out / "LICENCES.txt").write_text(licences(parts, (ROOT / "LICENSE").read_text()))
+    resources = out / "Contents" / "Resources"
+    folder, parts = (resources, parts_of(resources)) if sys.platform == "darwin" else (out, parts_of(out / "_internal"))
+    (folder / "sbom.cdx.json").write_text(bill(parts, __version__, made_at()), encoding="utf-8")
+    (folder / "LICENCES.txt").write_text(licences(parts, (ROOT / "LICENSE").read_text()), encoding="utf-8")
     for path in out.rglob("*"):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
-    (out / BUILD_FILE).write_text(json.dumps({"version": VERSION, "commit": commit(), "hash": digest(out)}) + "\n")
+    (folder / BUILD_FILE).write_text(json.dumps({"version": __version__, "commit": commit(), "hash": digest(out)}) + "\n")
 
 
 def digest(folder: Path) -> str:
@@ -63,7 +71,7 @@ def digest(folder: Path) -> str:
     whole = hashlib.sha256()
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     for name in names:
-        if name != BUILD_FILE:
+        if name.removeprefix("Contents/Resources/") != BUILD_FILE:
             whole.update(f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n".encode())
     return whole.hexdigest()
 

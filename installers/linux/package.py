@@ -10,18 +10,15 @@ from pathlib import Path
 
 import shtab
 from argparse_manpage.manpage import Manpage
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QGuiApplication, QImage, QPainter
 
-from app.tray.tray_icons import paint_app_icon
+from core import __version__
 from core.cli import command_parser
 from core.contracts.build import MANAGED_FILE
 from core.version import VERSION
 from installers.bundle.build import ROOT, made_at
+from installers.icons import write_pngs
 
 FILES = Path(__file__).parent / "files"
-SIZES = (16, 22, 24, 32, 48, 64, 128, 256, 512)
-"""Of icons; pixels."""
 LEVEL = 12
 """Of zstd: higher ones take minutes for a few per cent."""
 PLACES = {
@@ -113,7 +110,7 @@ def fill(usr: Path, bundle: Path) -> None:
     papers = usr / "share/doc/hearth"
     papers.mkdir(parents=True)
     (papers / "copyright").symlink_to("../../../lib/hearth/LICENCES.txt")
-    _icons(usr / "share/icons/hicolor")
+    write_pngs(usr / "share/icons/hicolor")
 
 
 def libraries() -> list[str]:
@@ -172,20 +169,6 @@ def _write(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     path.chmod(0o644)
     return path
-
-
-def _icons(folder: Path) -> None:
-    os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    _app = QGuiApplication([])
-    for side in SIZES:
-        image = QImage(side, side, QImage.Format.Format_ARGB32_Premultiplied)
-        image.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(image)
-        paint_app_icon(painter, QRectF(0, 0, side, side))
-        painter.end()
-        path = folder / f"{side}x{side}" / "apps" / "hearth.png"
-        path.parent.mkdir(parents=True)
-        image.save(str(path))
 
 
 if __name__ == "__main__":

@@ -184,7 +184,7 @@ class InFront(_Stateless):
             state.value = 0  # no shell: the window is looked at all the same
         window = self._find("user32.GetForegroundWindow")()
         program = self._program(window)
-        if state.value == ABSENT or program == OWN:
+        if state.value == ABSENT or program in (OWN, f"{OWN}w"):
             return Front("window", program)
         if state.value == GAME:
             return Front("game", program)
