@@ -41,11 +41,17 @@ figures: $(VENV)/.system-test $(VENV)/.packages-test
 	@for name in network moe; do \
 	$(BIN)/python -m tests.bench $$name --keep $(if $(AGAINST),--against $(AGAINST)) $(ARGS) >/dev/null || exit; done
 
-# Writes dist/hearth_VERSION_amd64.deb and a .tar.zst with the same content. Some minutes, and 1 GB the first time.
+# Writes dist/hearth_VERSION_amd64.deb and a .tar.zst with the same content; on Windows an installer, on macOS a disk image.
+# Some minutes, and 1 GB the first time.
 PACKAGE := build/venv/bin/python -m installers
+ifneq ($(filter Windows_NT Darwin,$(OS) $(shell uname -s)),)
+package:
+	@$(if $(filter Windows_NT,$(OS)),python,python3) -m installers.package
+else
 package: build/venv/.system-package build/venv/.packages-package
 	@$(PACKAGE).bundle.build build/bundle
-	@$(PACKAGE).linux.package build/bundle dist
+	@$(PACKAGE).linux.package build/bundle dist $(FEED) $(URL)
+endif
 
 # Installs the .deb in a clean Debian 12 of its own (debootstrap, as root), uses and removes it; compares bundle and sources.
 test-package: $(VENV)/.system-test $(VENV)/.packages-test

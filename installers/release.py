@@ -16,7 +16,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -26,6 +26,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from securesystemslib.signer import CryptoSigner
 from tuf.api.metadata import Metadata, MetaFile, Root, Snapshot, TargetFile, Targets, Timestamp
 
+from core import __version__
 from core.commands.update import DATA_FORMAT
 from core.update.feed import FILES, METADATA, TARGETS
 from core.update.installation import FILES_FILE, RELEASE_FILE
@@ -109,11 +110,13 @@ def _publish(options: argparse.Namespace) -> None:
 
 
 def _released(feed: Path, targets: Targets, platform: str) -> Release | None:
-    if (described := targets.targets.get(release_target(platform))) is None:
-        return None
+    described = targets.targets.get(release_target(platform))
+    return None if described is None else msgspec.json.decode(_document(feed, described), type=Release)
+
+
+def _document(feed: Path, described: TargetFile) -> bytes:
     folder, _, name = described.path.rpartition("/")
-    document = (feed / TARGETS / folder / f"{described.hashes['sha256']}.{name}").read_bytes()
-    return msgspec.json.decode(document, type=Release)
+    return (feed / TARGETS / folder / f"{described.hashes['sha256']}.{name}").read_bytes()
 
 
 def _renew(options: argparse.Namespace) -> None:
@@ -174,8 +177,8 @@ def _newest(feed: Path, role: str, empty: Targets) -> Targets:
     return Metadata[Targets].from_file(str(feed / METADATA / f"{last}.{role}.json")).signed if last else empty
 
 
-def _described(bundle: Path, feed: Path) -> dict[str, list[File]]:
-    """All files of a bundle by part; those that the feed does not have yet are added to it, packed."""
+def _described(bundle: Path, feed: Path | None) -> dict[str, list[File]]:
+    """All files of a bundle by part; those that the feed, if there is one, does not have yet are added to it, packed."""
     parts: dict[str, list[File]] = {}
     for path in _walk(bundle):
         name = path.relative_to(bundle).as_posix()
@@ -191,19 +194,24 @@ def _walk(bundle: Path) -> Iterator[Path]:
     )
 
 
-def _file(path: Path, name: str, feed: Path) -> File:
+def _file(path: Path, name: str, feed: Path | None) -> File:
     if path.is_symlink():
         return File(name, link=path.readlink().as_posix())
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-    packed = feed / FILES / sha256
+    status = path.stat()
+    packed = 0 if feed is None else _packed(path, feed / FILES / sha256)
+    return File(name, status.st_size, sha256, packed, bool(status.st_mode & 0o100))
+
+
+def _packed(path: Path, packed: Path) -> int:
+    """How large a file of the feed is; it is made, if it is not there yet."""
     if not packed.exists():
-        partial = packed.with_name(f"{sha256}.partial")
+        partial = packed.with_name(f"{packed.name}.partial")
         with path.open("rb") as source, partial.open("wb") as target:
             _pack(source, target)
         partial.replace(packed)
-    status = path.stat()
-    return File(name, status.st_size, sha256, packed.stat().st_size, bool(status.st_mode & 0o100))
+    return packed.stat().st_size
 
 
 def _pack(source: BinaryIO, target: BinaryIO) -> None:
@@ -220,27 +228,42 @@ def _put(path: Path, data: bytes) -> None:
 
 
 def _install(options: argparse.Namespace) -> None:
-    """The folder that a volunteer unpacks: the newest release of the feed, which must be this bundle."""
-    feed, out = options.feed, options.out
-    targets = _newest(feed, "targets", Targets())
-    described = targets.targets[release_target(options.platform)]
-    folder, _, name = described.path.rpartition("/")
-    document = (feed / TARGETS / folder / f"{described.hashes['sha256']}.{name}").read_bytes()
-    parts = _described(options.bundle, feed)
-    hashes = {
-        name: hashlib.sha256(msgspec.json.encode(Part(tuple(files)))).hexdigest() for name, files in parts.items()
-    }
-    if hashes != msgspec.json.decode(document, type=Release).parts:
-        raise SystemExit("The feed's newest release is another bundle: publish this one first.")
-    files = [file for part in parts.values() for file in part]
+    lay_out(options.bundle, options.out, options.feed, options.url, options.platform)
+
+
+def lay_out(
+    bundle: Path, out: Path, feed: Path | None = None, urls: Sequence[str] = (), platform: str = this_platform()
+) -> None:
+    """Make the folder that a volunteer unpacks: launcher, version, and where the feed is (`core.update.installation`).
+
+    Args:
+        bundle: what is installed: the feed's newest release.
+        out: the folder.
+        feed: without one, it says so when it is asked for updates.
+        urls: where the feed will be.
+        platform: of the bundle.
+
+    Raises:
+        SystemExit: the feed has another bundle.
+    """
+    parts = {name: msgspec.json.encode(Part(tuple(files))) for name, files in _described(bundle, feed).items()}
+    hashes = {name: hashlib.sha256(document).hexdigest() for name, document in parts.items()}
+    if feed is None:
+        document = msgspec.json.encode(Release(1, __version__, 1, DATA_FORMAT, hashes))
+    else:
+        document = _document(feed, _newest(feed, "targets", Targets()).targets[release_target(platform)])
+        if hashes != msgspec.json.decode(document, type=Release).parts:
+            raise SystemExit("The feed's newest release is another bundle: publish this one first.")
+    files = [file for part in parts.values() for file in msgspec.json.decode(part, type=Part).files]
     version = out / "versions" / release_id(document)
-    shutil.copytree(options.bundle, version, symlinks=True)
+    shutil.copytree(bundle, version, symlinks=True)
     (version / RELEASE_FILE).write_bytes(document)
     (version / FILES_FILE).write_bytes(msgspec.json.encode(Part(tuple(files))))
     (out / "current").write_text(release_id(document))
-    (out / "feed").mkdir()
-    (out / "feed" / "feed.json").write_text(json.dumps({"urls": options.url}))
-    shutil.copyfile(feed / METADATA / f"{_last(feed, 'root')}.root.json", out / "feed" / "root.json")
+    if feed is not None:
+        (out / "feed").mkdir()
+        (out / "feed" / "feed.json").write_text(json.dumps({"urls": urls}))
+        shutil.copyfile(feed / METADATA / f"{_last(feed, 'root')}.root.json", out / "feed" / "root.json")
     shutil.copy(Path(__file__).parent / "linux" / "launcher.sh", out / "hearth")
 
 

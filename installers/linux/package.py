@@ -1,4 +1,7 @@
-"""Packs a bundle for Linux: `python -m installers.linux.package BUNDLE OUT` writes a .deb and a .tar.zst there."""
+"""Packs a bundle for Linux: `python -m installers.linux.package BUNDLE OUT [FEED URL...]` writes a .deb and a .tar.zst there.
+
+With FEED, which has the bundle as its newest release, what is unpacked is updated from these addresses of it.
+"""
 
 import os
 import platform
@@ -17,10 +20,9 @@ from core.contracts.build import MANAGED_FILE
 from core.version import VERSION
 from installers.bundle.build import ROOT, made_at
 from installers.icons import write_pngs
+from installers.linux.archive import LEVEL, pack, set_times
 
 FILES = Path(__file__).parent / "files"
-LEVEL = 12
-"""Of zstd: higher ones take minutes for a few per cent."""
 PLACES = {
     "hearth.desktop": "share/applications",
     "hearth-links.desktop": "share/applications",
@@ -49,17 +51,6 @@ Description: shares this PC's idle time with the training of a large neural netw
  .
  Nothing runs and nothing is sent before you have agreed in its window.
 """
-UNPACKED = """\
-Hearth {version}: bin/hearth starts it, from any folder. It needs these packages of Debian or Ubuntu,
-most of which every desktop has:
-
-    {depends}
-
-LICENCES.txt and sbom.cdx.json in lib/hearth say what it is made of. To have it among your applications, copy what is in
-share into ~/.local/share, with the full path of bin/hearth after Exec= in the .desktop files.
-"""
-
-
 def main() -> int:
     """Pack it; returns the exit code."""
     bundle, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
@@ -68,15 +59,10 @@ def main() -> int:
     shutil.rmtree(work, ignore_errors=True)
     root = work / "deb"
     fill(root / "usr", bundle)
-    deb(root, out / f"hearth_{VERSION}_amd64.deb")
-    name = f"hearth-{VERSION}-linux-amd64"
-    unpacked = work / name
-    (root / "usr").rename(unpacked)
-    (unpacked / "lib/hearth" / MANAGED_FILE).unlink()
-    shutil.rmtree(unpacked / "share/lintian", ignore_errors=True)
-    about = UNPACKED.format(version=VERSION, depends=" ".join(libraries()))
-    (unpacked / "README.txt").write_text(about)
-    archive(unpacked, out / f"{name}.tar.zst")
+    deb(root, out / f"hearth_{__version__}_amd64.deb")
+    _, _, _, *feed = sys.argv
+    published = (Path(feed[0]).resolve(), feed[1:]) if feed else None
+    pack(bundle, root / "usr/share", out / f"hearth-{__version__}-linux-amd64.tar.zst", libraries(), published)
     return 0
 
 
@@ -138,30 +124,9 @@ def deb(root: Path, out: Path) -> None:
         ["md5sum", *(str(path.relative_to(root)) for path in files)], cwd=root, stdout=subprocess.PIPE, check=True
     )
     (control / "md5sums").write_bytes(sums.stdout)
-    _set_times(root)
+    set_times(root)
     command = ["dpkg-deb", "--root-owner-group", "-Zzstd", f"-z{LEVEL}", "--build", str(root), str(out)]
     subprocess.run(command, env={**os.environ, "SOURCE_DATE_EPOCH": str(made_at())}, check=True)
-
-
-def archive(folder: Path, out: Path) -> None:
-    """Write a folder as a .tar.zst that is the same whenever it is written.
-
-    Args:
-        folder: what is packed, under its own name.
-        out: the archive.
-    """
-    _set_times(folder)
-    same = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--format=gnu"]
-    compressed = f"zstd -q -T0 -{LEVEL}"
-    command = ["tar", *same, "-I", compressed, "-C", str(folder.parent), "-cf", str(out), folder.name]
-    subprocess.run(command, check=True)
-
-
-def _set_times(folder: Path) -> None:
-    for path in [folder, *folder.rglob("*")]:
-        os.utime(path, (made_at(), made_at()), follow_symlinks=False)
-        if path.is_dir() and not path.is_symlink():
-            path.chmod(0o755)
 
 
 def _write(path: Path, text: str) -> Path:

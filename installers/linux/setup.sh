@@ -83,6 +83,7 @@ dbus-daemon dbus
 mosquitto mosquitto
 redis-server redis-server
 pg_ctlcluster postgresql
+zstd zstd
 LIST
     elif [ "$1" = package ]; then
         while read -r program package; do

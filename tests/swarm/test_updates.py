@@ -15,6 +15,7 @@ import pytest
 
 from core.contracts.errors import NotRunning
 from core.control.client import ControlClient
+from installers.linux.archive import pack
 from tests.release_feed import Feed, copy, release_feed, start
 from tests.workers import DIGITS, give_key, hearth, never_busy, wait_until
 
@@ -131,6 +132,25 @@ def test_what_does_not_come_up_is_taken_back_with_the_data(feed: Feed, folder: P
     assert (folder / "identity.key").read_bytes() == key
     assert call(folder, "subscribe")["settings"]["price_kwh"] == 0.31 and call(folder, "status")["state"] == "paused"
     assert json.loads(start(root, "update", "--check", "--json", "--data-dir", str(folder)).stdout)["failed"]
+
+
+def test_what_was_unpacked_updates_itself(feed: Feed, folder: Path, tmp_path: Path) -> None:
+    bundle, share = feed.publish("0.1.0"), tmp_path / "share"
+    (share / "applications").mkdir(parents=True)
+    (share / "doc").mkdir()
+    for name, published in (("alone", None), ("with-feed", (feed.feed, [feed.server.url]))):
+        pack(bundle, share, tmp_path / f"{name}.tar.zst", ["libegl1"], published)
+        subprocess.run(["tar", "-C", str(tmp_path), "-xf", str(tmp_path / f"{name}.tar.zst")], check=True)
+    feed.publish("0.2.0")
+    root, with_data = tmp_path / "with-feed", ("--data-dir", str(folder))
+    assert sorted(path.name for path in root.iterdir()) == ["README.txt", "current", "feed", "hearth", "share", "versions"]
+    assert [path.name for path in (root / "share").iterdir()] == ["applications"]
+    process = begin(root, folder)
+    assert start(root, "update", *with_data).returncode == 0
+    assert process.wait(60) == 0 and start(root, "which").stdout == "0.2.0\n" and answers(folder)
+    alone = start(tmp_path / "alone", "update", *with_data)
+    assert start(tmp_path / "alone", "which").stdout == "0.1.0\n"
+    assert alone.returncode == 24 and "no release feed" in alone.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no kill -9 there")
