@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox  # noqa: E402
 
 from app.formats import tip  # noqa: E402
 from app.language import speak, told  # noqa: E402
-from app.system.application import Application
+from app.system.application import Application  # noqa: E402
 from app.system.single_instance import PAGES, Instance  # noqa: E402
 from app.worker.supervisor import DETACHED, hearth, supervise  # noqa: E402
 from core.contracts.errors import AlreadyRunning, HearthError  # noqa: E402

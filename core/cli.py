@@ -26,10 +26,7 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    is_saver = sys.executable.lower().endswith(".scr")  # where Windows' menu says Configure, it gives no words
-    if is_saver or (arguments and arguments[0][:2].lower() in ("/s", "/p", "/c")):  # Windows' words for its own
-        arguments = ["screensaver", *(arguments or ["/c"])]
+    arguments = _of_a_screensaver(sys.argv[1:] if arguments is None else arguments, sys.executable)
     if arguments and arguments[0] in PROCESSES:
         return int(importlib.import_module(PROCESSES[arguments[0]]).main())
     if arguments[:1] == ["help"]:
@@ -46,6 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:  # `hearth log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
+
+
+def _of_a_screensaver(arguments: list[str], executable: str) -> list[str]:
+    """What Windows gives its screensavers, as a command; where its menu says Configure, that is nothing at all."""
+    if executable.lower().endswith(".scr") and not arguments:
+        arguments = ["/c"]
+    return ["screensaver", *arguments] if arguments and arguments[0][:2].lower() in ("/s", "/p", "/c") else arguments
 
 
 def command_parser() -> argparse.ArgumentParser:

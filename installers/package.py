@@ -1,5 +1,5 @@
-"""Makes the packages for the system that it runs on: `python -m installers.package`, as `make package` calls it on Windows
-and macOS. It needs Python 3.11 or newer and git, and on Windows Inno Setup. The packages are in dist."""
+"""Makes the packages of this system in dist: `python -m installers.package`, which `make package` calls on Windows and
+macOS. It needs Python 3.11 or newer and git, and on Windows Inno Setup 6."""
 
 import subprocess
 import sys

@@ -178,7 +178,7 @@ def _newest(feed: Path, role: str, empty: Targets) -> Targets:
 
 
 def _described(bundle: Path, feed: Path | None) -> dict[str, list[File]]:
-    """All files of a bundle by part; those that the feed, if there is one, does not have yet are added to it, packed."""
+    """All files of a bundle by part; those that a feed does not have yet are added to it, packed."""
     parts: dict[str, list[File]] = {}
     for path in _walk(bundle):
         name = path.relative_to(bundle).as_posix()

@@ -5,12 +5,13 @@ and deletes all data. What it found is printed as JSON.
 """
 
 import argparse
+import contextlib
 import json
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,10 +48,11 @@ class Smoke:
         """
         version = json.loads(self._told("version", "--json"))
         before = self._command("status")
-        self._check(before.returncode == NO_WORKER and not self._data.exists(), "something is there before it is agreed")
+        self._check(
+            before.returncode == NO_WORKER and not self._data.exists(), "something is there before it is agreed"
+        )
         started = time.monotonic()
         with self._running("worker"):
-            self._until(self._answers, "the worker")
             answered = time.monotonic() - started
             consent = json.loads((self._data / "consent.json").read_text())
             self._check(consent["given"] == "command line", "the consent is not noted")
@@ -62,7 +64,7 @@ class Smoke:
             answer = json.loads(self._told("predict", "--json", str(self._digit())))
             self._check(abs(sum(answer["probabilities"]) - 1) < 0.01, "the answer is none")
         with self._running("--in-tray"):  # where there is no display, that is a worker, too
-            self._until(self._answers, "the app's worker")
+            pass
         self._told("data", "purge", "--yes")
         self._check(not self._data.exists(), "data are left")
         self._check(not self._processes(), "processes are left")
@@ -75,8 +77,28 @@ class Smoke:
             "probabilities": answer["probabilities"],
         }
 
-    def _running(self, *words: str) -> "_Running":
-        return _Running([*self._hearth, *words, *self._in_folder(words)], self._output, self._quit)
+    @contextlib.contextmanager
+    def _running(self, *words: str) -> Iterator[None]:
+        """A process with all that it starts: at the end of the block it quits, and nothing may be left of it."""
+        with self._output.open("ab") as output:
+            command = [*self._hearth, *words, *self._in_folder(words)]
+            process = psutil.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        family: list[psutil.Process] = [process]
+        try:
+            self._until(lambda: process.poll() is not None or self._command("status").returncode == 0, words[0])
+            self._check(process.poll() is None, f"hearth {words[0]} ended with {process.returncode}")
+            yield
+            family += process.children(recursive=True)
+            self._told("quit")
+            _, alive = psutil.wait_procs(family, PATIENCE_S)
+            self._check(not alive and process.returncode == 0, f"left {alive}, exit code {process.returncode}")
+        finally:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                family += process.children(recursive=True)
+            for one in [*family, *self._processes()]:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    one.kill()
+                    one.wait(PATIENCE_S)
 
     def _in_folder(self, words: Sequence[str]) -> list[str]:
         return [] if words[0] == "version" else ["--data-dir", str(self._data)]
@@ -96,7 +118,9 @@ class Smoke:
     def _told(self, *words: str) -> str:
         """What a command prints that has to succeed."""
         done = self._command(*words)
-        self._check(done.returncode == 0, f"hearth {' '.join(words)} ended with {done.returncode}: {done.stderr[-2000:]}")
+        self._check(
+            done.returncode == 0, f"hearth {' '.join(words)} ended with {done.returncode}: {done.stderr[-2000:]}"
+        )
         return done.stdout
 
     def _check(self, holds: bool, what: str) -> None:
@@ -111,9 +135,6 @@ class Smoke:
             time.sleep(LOOK_S)
         return found
 
-    def _answers(self) -> bool:
-        return self._command("status").returncode == 0
-
     def _trained(self, than: int = 0) -> dict[str, Any] | None:
         """The status, once more steps than these are done."""
         status: dict[str, Any] = json.loads(self._told("status", "--json"))
@@ -127,40 +148,10 @@ class Smoke:
         image.save(path)
         return path
 
-    def _quit(self) -> None:
-        self._told("quit")
-
     def _processes(self) -> list[psutil.Process]:
-        found = []
-        for process in psutil.process_iter(["cmdline"]):
-            if str(self._data) in (process.info["cmdline"] or []):
-                found.append(process)
-        return found
-
-
-class _Running:
-    """A process of Hearth's with all that it starts: at the end of the block it quits, and nothing may be left of it."""
-
-    def __init__(self, command: list[str], output: Path, quit: Callable[[], None]) -> None:
-        self._command, self._output, self._quit = command, output, quit
-
-    def __enter__(self) -> None:
-        with self._output.open("ab") as output:
-            self._process = psutil.Popen(self._command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
-
-    def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
-        family = [self._process]
-        try:
-            family += self._process.children(recursive=True)
-            if fault is None:
-                self._quit()
-                _, alive = psutil.wait_procs(family, PATIENCE_S)
-                if alive or self._process.returncode != 0:
-                    raise RuntimeError(f"after quitting: exit code {self._process.returncode}, alive {alive}")
-        finally:
-            for process in family:
-                if process.is_running():
-                    process.kill()
+        """Those that were told of the data folder."""
+        all_there = psutil.process_iter(["cmdline"])
+        return [process for process in all_there if str(self._data) in (process.info["cmdline"] or [])]
 
 
 def main() -> int:

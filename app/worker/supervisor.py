@@ -116,7 +116,7 @@ class Supervisor(QObject):
             self._end()
             return
         if self.client.refused and self.client.pid is not None:
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(OSError):  # it has gone; Windows says that in another way
                 os.kill(self.client.pid, signal.SIGTERM)  # of another version: it understands nothing else
         self._ask_to_quit()
         self._leaving(asked=self._quit_sent)

@@ -10,7 +10,6 @@ import msgspec
 from core import version
 
 
-
 def _of_files(executable: Path) -> Path:
     """Where a package has the two files below: beside its executable; on macOS, where nothing but programs may be
     beside it, among the resources of its app.

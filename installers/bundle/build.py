@@ -59,7 +59,9 @@ def finish(out: Path) -> None:
     for path in out.rglob("*"):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
-    (folder / BUILD_FILE).write_text(json.dumps({"version": __version__, "commit": commit(), "hash": digest(out)}) + "\n")
+    (folder / BUILD_FILE).write_text(
+        json.dumps({"version": __version__, "commit": commit(), "hash": digest(out)}) + "\n"
+    )
 
 
 def digest(folder: Path) -> str:

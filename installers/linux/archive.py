@@ -21,8 +21,8 @@ most of which every desktop has:
 
     {depends}
 
-LICENCES.txt and sbom.cdx.json in versions/*/ say what it is made of. To have it among your applications, copy what is in
-share into ~/.local/share, with the full path of hearth after Exec= in the .desktop files.
+LICENCES.txt and sbom.cdx.json in versions/*/ say what it is made of. To have it among your applications, copy what is
+in share into ~/.local/share, with the full path of hearth after Exec= in the .desktop files.
 """
 
 

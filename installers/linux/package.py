@@ -1,4 +1,4 @@
-"""Packs a bundle for Linux: `python -m installers.linux.package BUNDLE OUT [FEED URL...]` writes a .deb and a .tar.zst there.
+"""Writes a .deb and a .tar.zst of a bundle: `python -m installers.linux.package BUNDLE OUT [FEED URL...]`.
 
 With FEED, which has the bundle as its newest release, what is unpacked is updated from these addresses of it.
 """
@@ -51,6 +51,8 @@ Description: shares this PC's idle time with the training of a large neural netw
  .
  Nothing runs and nothing is sent before you have agreed in its window.
 """
+
+
 def main() -> int:
     """Pack it; returns the exit code."""
     bundle, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()

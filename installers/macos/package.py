@@ -2,8 +2,8 @@
 
 These variables of the environment sign it; without them it runs on this Mac, and others warn of it:
 
-    HEARTH_SIGNING_IDENTITY                     a Developer ID Application in the keychain, also while the bundle is built
-    HEARTH_APPLE_ID, HEARTH_APPLE_TEAM, HEARTH_APPLE_PASSWORD   an account that may have Apple notarise it
+    HEARTH_SIGNING_IDENTITY      a Developer ID Application in the keychain; set it while the bundle is built, too
+    HEARTH_APPLE_ID, HEARTH_APPLE_TEAM, HEARTH_APPLE_PASSWORD      an account that may have Apple notarise it
 """
 
 import os
@@ -31,7 +31,18 @@ def main() -> int:
     shutil.copytree(bundle, app, symlinks=True)
     (folder / "Applications").symlink_to("/Applications")
     image = out / f"hearth-{__version__}-macos-{platform.machine()}.dmg"
-    making = ["hdiutil", "create", "-volname", "Hearth", "-srcfolder", str(folder), "-format", "UDZO", "-ov", str(image)]
+    making = [
+        "hdiutil",
+        "create",
+        "-volname",
+        "Hearth",
+        "-srcfolder",
+        str(folder),
+        "-format",
+        "UDZO",
+        "-ov",
+        str(image),
+    ]
     for command in (sign(app, os.environ), making, *publish(image, os.environ)):
         subprocess.run(command, check=True)
     return 0

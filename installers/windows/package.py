@@ -16,7 +16,7 @@ NONE = "Inno Setup 6 was not found. Install it (for example: winget install JRSo
 def main() -> int:
     """Make it; returns the exit code."""
     bundle, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
-    place = Path(os.environ.get("ProgramFiles(x86)", ""), "Inno Setup 6")
+    place = Path(os.environ.get("PROGRAMFILES(X86)", ""), "Inno Setup 6")
     if (compiler := shutil.which("iscc", path=os.pathsep.join([os.environ.get("PATH", ""), str(place)]))) is None:
         print(NONE, file=sys.stderr)
         return 1

@@ -143,7 +143,14 @@ def test_what_was_unpacked_updates_itself(feed: Feed, folder: Path, tmp_path: Pa
         subprocess.run(["tar", "-C", str(tmp_path), "-xf", str(tmp_path / f"{name}.tar.zst")], check=True)
     feed.publish("0.2.0")
     root, with_data = tmp_path / "with-feed", ("--data-dir", str(folder))
-    assert sorted(path.name for path in root.iterdir()) == ["README.txt", "current", "feed", "hearth", "share", "versions"]
+    assert sorted(path.name for path in root.iterdir()) == [
+        "README.txt",
+        "current",
+        "feed",
+        "hearth",
+        "share",
+        "versions",
+    ]
     assert [path.name for path in (root / "share").iterdir()] == ["applications"]
     process = begin(root, folder)
     assert start(root, "update", *with_data).returncode == 0
