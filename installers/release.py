@@ -26,11 +26,11 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from securesystemslib.signer import CryptoSigner
 from tuf.api.metadata import Metadata, MetaFile, Root, Snapshot, TargetFile, Targets, Timestamp
 
-from core import __version__
 from core.commands.update import DATA_FORMAT
 from core.update.feed import FILES, METADATA, TARGETS
 from core.update.installation import FILES_FILE, RELEASE_FILE
 from core.update.releases import File, Part, Release, part_target, release_id, release_target, this_platform
+from core.version import VERSION
 
 ROLES = ("root", "targets", "snapshot", "timestamp")
 DAYS = {"root": 400, "targets": 400, "snapshot": 100, "timestamp": 14}
@@ -249,7 +249,7 @@ def lay_out(
     parts = {name: msgspec.json.encode(Part(tuple(files))) for name, files in _described(bundle, feed).items()}
     hashes = {name: hashlib.sha256(document).hexdigest() for name, document in parts.items()}
     if feed is None:
-        document = msgspec.json.encode(Release(1, __version__, 1, DATA_FORMAT, hashes))
+        document = msgspec.json.encode(Release(1, VERSION, 1, DATA_FORMAT, hashes))
     else:
         document = _document(feed, _newest(feed, "targets", Targets()).targets[release_target(platform)])
         if hashes != msgspec.json.decode(document, type=Release).parts:

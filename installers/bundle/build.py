@@ -54,14 +54,12 @@ def finish(out: Path) -> None:
     """
     resources = out / "Contents" / "Resources"
     folder, parts = (resources, parts_of(resources)) if sys.platform == "darwin" else (out, parts_of(out / "_internal"))
-    (folder / "sbom.cdx.json").write_text(bill(parts, __version__, made_at()), encoding="utf-8")
+    (folder / "sbom.cdx.json").write_text(bill(parts, VERSION, made_at()), encoding="utf-8")
     (folder / "LICENCES.txt").write_text(licences(parts, (ROOT / "LICENSE").read_text()), encoding="utf-8")
     for path in out.rglob("*"):
         if not path.is_symlink():
             path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
-    (folder / BUILD_FILE).write_text(
-        json.dumps({"version": __version__, "commit": commit(), "hash": digest(out)}) + "\n"
-    )
+    (folder / BUILD_FILE).write_text(json.dumps({"version": VERSION, "commit": commit(), "hash": digest(out)}) + "\n")
 
 
 def digest(folder: Path) -> str:

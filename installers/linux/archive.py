@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from core import __version__
+from core.version import VERSION
 from installers.bundle.build import made_at
 from installers.release import lay_out
 
@@ -42,7 +42,7 @@ def pack(
         folder = Path(work, out.name.removesuffix(".tar.zst"))
         lay_out(bundle, folder, *(published or ()))
         shutil.copytree(share, folder / "share", symlinks=True, ignore=shutil.ignore_patterns(*OF_THE_SYSTEM))
-        (folder / "README.txt").write_text(README.format(version=__version__, depends=" ".join(depends)))
+        (folder / "README.txt").write_text(README.format(version=VERSION, depends=" ".join(depends)))
         set_times(folder)
         same = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--format=gnu"]
         command = ["tar", *same, "-I", f"zstd -q -T0 -{LEVEL}", "-C", work, "-cf", str(out), folder.name]

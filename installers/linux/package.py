@@ -14,7 +14,6 @@ from pathlib import Path
 import shtab
 from argparse_manpage.manpage import Manpage
 
-from core import __version__
 from core.cli import command_parser
 from core.contracts.build import MANAGED_FILE
 from core.version import VERSION
@@ -61,10 +60,10 @@ def main() -> int:
     shutil.rmtree(work, ignore_errors=True)
     root = work / "deb"
     fill(root / "usr", bundle)
-    deb(root, out / f"hearth_{__version__}_amd64.deb")
+    deb(root, out / f"hearth_{VERSION}_amd64.deb")
     _, _, _, *feed = sys.argv
     published = (Path(feed[0]).resolve(), feed[1:]) if feed else None
-    pack(bundle, root / "usr/share", out / f"hearth-{__version__}-linux-amd64.tar.zst", libraries(), published)
+    pack(bundle, root / "usr/share", out / f"hearth-{VERSION}-linux-amd64.tar.zst", libraries(), published)
     return 0
 
 

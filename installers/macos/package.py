@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from core import __version__
+from core.version import VERSION
 from installers.bundle.build import ROOT
 
 ENTITLEMENTS = Path(__file__).parent / "entitlements.plist"
@@ -30,7 +30,7 @@ def main() -> int:
     app = folder / "Hearth.app"
     shutil.copytree(bundle, app, symlinks=True)
     (folder / "Applications").symlink_to("/Applications")
-    image = out / f"hearth-{__version__}-macos-{platform.machine()}.dmg"
+    image = out / f"hearth-{VERSION}-macos-{platform.machine()}.dmg"
     making = [
         "hdiutil",
         "create",

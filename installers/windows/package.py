@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from core import __version__
+from core.version import VERSION
 from installers.bundle.build import ICONS
 
 SCRIPT = Path(__file__).parent / "hearth.iss"
@@ -32,8 +32,8 @@ def defines(bundle: Path) -> dict[str, str]:
         bundle: what is packed.
     """
     icon, _ = ICONS["win32"]
-    name = f"hearth-{__version__}-windows-amd64"
-    return {"Version": __version__, "Bundle": str(bundle), "Icon": str(icon), "Name": name}
+    name = f"hearth-{VERSION}-windows-amd64"
+    return {"Version": VERSION, "Bundle": str(bundle), "Icon": str(icon), "Name": name}
 
 
 if __name__ == "__main__":
