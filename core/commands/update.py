@@ -17,7 +17,6 @@ from core.commands import common
 from core.commands.progress import Progress
 from core.commands.standstill import Ran, standstill, started
 from core.community.schema import MIGRATIONS
-from core.contracts.build import this_build
 from core.contracts.errors import UpdateError
 from core.contracts.notices import notice
 from core.contracts.words import size
@@ -27,7 +26,16 @@ from core.store.settings_file import VERSION as SETTINGS
 from core.update import trial
 from core.update.feed import Offer, look
 from core.update.fetching import assemble, to_fetch
-from core.update.installation import FORMER, ROOT, VERSION, VERSIONS, Installation, read_id, this_installation
+from core.update.installation import (
+    FORMER,
+    ROOT,
+    VERSION,
+    VERSIONS,
+    Installation,
+    hindrance,
+    read_id,
+    this_installation,
+)
 from core.update.releases import PROGRAM
 from core.update.trial import Trial
 
@@ -83,12 +91,10 @@ def _installation() -> Installation:
     Raises:
         UpdateError: it does not update itself.
     """
-    build = this_build()
-    if build.managed_by_distribution:
-        raise UpdateError(notice("update.managed"))
+    if (why := hindrance()) is not None:
+        raise UpdateError(why)
     installation = this_installation()
-    if installation is None or not installation.id:
-        raise UpdateError(notice("update.by_hand" if build.frozen else "update.sources"))
+    assert installation is not None
     return installation
 
 

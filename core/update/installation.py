@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from core.contracts.build import this_build
 from core.contracts.errors import UNREADABLE
+from core.contracts.notices import Notice, notice
 from core.regular_files import read_regular
 from core.store.writing import write_whole
 from core.update.releases import ID_DIGITS, PROGRAM, Release, Url
@@ -85,6 +87,16 @@ def this_installation() -> Installation | None:
     """The installation that this process was started from; None: it is none that updates itself."""
     root = os.environ.get(ROOT, "")
     return Installation(Path(root), os.environ.get(VERSION, "")) if root and Path(root).is_dir() else None
+
+
+def hindrance() -> Notice | None:
+    """Why this Hearth does not update itself; None: it does."""
+    build, installation = this_build(), this_installation()
+    if build.managed_by_distribution:
+        return notice("update.managed")
+    if installation is None or not installation.id:
+        return notice("update.by_hand" if build.frozen else "update.sources")
+    return None
 
 
 def read_id(path: Path) -> str:

@@ -17,9 +17,9 @@ from app.widgets.boxes import add
 from app.widgets.buttons import Button
 from app.worker.supervisor import DETACHED, hearth
 from core.contracts.build import this_build
-from core.contracts.notices import FAULTS_AS_NOTICES, fault_of, notice
+from core.contracts.notices import FAULTS_AS_NOTICES, fault_of
 from core.contracts.words import size
-from core.update.installation import this_installation
+from core.update.installation import hindrance
 
 FIRST_LOOK_MS, LOOK_MS = 60_000, 86_400_000
 """After the start, and from then on."""
@@ -64,9 +64,8 @@ class UpdateCard(Section):
         self._ended.connect(self._show_end)
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self._look_if_allowed)
-        if this_build().managed_by_distribution or this_installation() is None:
-            managed = this_build().managed_by_distribution
-            self.says.setText(told(notice("update.managed" if managed else "update.sources")))
+        if (why := hindrance()) is not None:
+            self.says.setText(told(why))
             self.look_now.setEnabled(False)
         else:
             self._timer.start()
