@@ -61,7 +61,7 @@ Name: "{autoprograms}\Hearth"; Filename: "{app}\hearthw.exe"
 [Registry]
 ; As core/system/start_at_login.py and link_handler.py write them, so that Settings shows and changes the same.
 Root: HKCU; Subkey: "Software\Microsoft\Windows\CurrentVersion\Run"; ValueType: string; ValueName: "Hearth"; ValueData: """{app}\hearthw.exe"" --in-tray"; Tasks: login
-Root: HKCU; Subkey: "Software\Microsoft\Windows\CurrentVersion\Run"; ValueType: none; ValueName: "Hearth"; Flags: uninsdeletevalue
+Root: HKCU; Subkey: "Software\Microsoft\Windows\CurrentVersion\Run"; ValueType: none; ValueName: "Hearth"; Flags: dontcreatekey uninsdeletevalue
 Root: HKCU; Subkey: "Software\Classes\hearth"; ValueType: string; ValueName: ""; ValueData: "URL:Hearth"; Flags: uninsdeletekey
 Root: HKCU; Subkey: "Software\Classes\hearth"; ValueType: string; ValueName: "URL Protocol"; ValueData: ""
 Root: HKCU; Subkey: "Software\Classes\hearth\shell\open\command"; ValueType: string; ValueName: ""; ValueData: """{app}\hearthw.exe"" open ""%1"""
@@ -88,11 +88,13 @@ end;
 procedure WaitUntilEnded(Name: String);
 var
   Looks: Integer;
+  Opened: TFileStream;
 begin
   for Looks := 1 to 150 do
   begin
     try
-      TFileStream.Create(ExpandConstant('{app}\') + Name, fmOpenReadWrite or fmShareExclusive).Free;
+      Opened := TFileStream.Create(ExpandConstant('{app}\') + Name, fmOpenReadWrite or fmShareExclusive);
+      Opened.Free;
       Exit;
     except
       Sleep(200);

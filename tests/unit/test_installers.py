@@ -44,7 +44,7 @@ SETUP = (
     "WizardStyle"
 )
 FLAGS = (
-    "createallsubdirs ignoreversion nowait postinstall recursesubdirs skipifsilent unchecked uninsdeletekey "
+    "createallsubdirs dontcreatekey ignoreversion nowait postinstall recursesubdirs skipifsilent unchecked uninsdeletekey "
     "uninsdeletevalue"
 )
 CONSTANTS = {"app", "autopf", "autoprograms", "localappdata"}
