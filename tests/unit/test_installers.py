@@ -44,8 +44,8 @@ SETUP = (
     "WizardStyle"
 )
 FLAGS = (
-    "createallsubdirs dontcreatekey ignoreversion nowait postinstall recursesubdirs skipifsilent unchecked uninsdeletekey "
-    "uninsdeletevalue"
+    "createallsubdirs dontcreatekey ignoreversion nowait postinstall recursesubdirs skipifsilent unchecked "
+    "uninsdeletekey uninsdeletevalue"
 )
 CONSTANTS = {"app", "autopf", "autoprograms", "localappdata"}
 EVENTS = {"PrepareToInstall", "CurUninstallStepChanged"}
