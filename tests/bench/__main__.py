@@ -13,6 +13,7 @@ from tests import figures
 from tests.bench import (
     alone,
     answers,
+    balance,
     convergence,
     credit,
     desktop,
@@ -41,6 +42,7 @@ SEEDS = 3
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "alone": lambda o: alone.measure(o.quick),
     "answers": lambda o: answers.measure(o.quick),
+    "balance": lambda o: balance.measure(o.quick, o.seeds or (1 if o.quick else SEEDS)),
     "convergence": lambda o: (
         convergence.measure(o.quick, o.data, o.seeds or SEEDS, o.out)
         if o.trunk is None
@@ -107,7 +109,9 @@ def main() -> int:
         "--strategies", nargs="*", choices=list(workers.TRUNKS), default=[], help="trunk --only workers: so agreed"
     )
     parser.add_argument("--samples", type=int, metavar="N", help="trunk --only workers: of all trainers together")
-    parser.add_argument("--seeds", type=int, metavar="N", help="convergence, trunk --only workers: runs of each case")
+    parser.add_argument(
+        "--seeds", type=int, metavar="N", help="balance, convergence, trunk --only workers: runs of each case"
+    )
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where plots and the JSON are written")
     parser.add_argument("--keep", action="store_true", help="also write the tables of the help page Figures")
     options = parser.parse_args()
