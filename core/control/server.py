@@ -30,6 +30,7 @@ from core.version import VERSION
 from core.worker import prompts
 from core.worker.collecting import collected_of
 from core.worker.peer import Peer
+from core.worker.renewal import renew
 from core.worker.run_report import report_of
 
 log = logging.getLogger(__name__)
@@ -261,6 +262,7 @@ class _Session:
             "meet": (MeetParams, lambda params: worker.network.meet(params.address)),
             "dht_get": (DhtGetParams, lambda params: worker.network.dht_get(params.key)),
             "dht_stats": (_NoParams, lambda _: worker.network.dht_stats()),
+            "renew_compute": (_NoParams, lambda _: renew(worker.runs)),
             "benchmark": (wire.BenchmarkParams, lambda params: worker.benchmark(params.again, params.run)),
             "totals": (_NoParams, lambda _: worker.ledger.totals()),
             "series": (SeriesParams, worker.ledger.series),

@@ -6,9 +6,10 @@ import logging
 import os
 import signal
 import time
+from pathlib import Path
 from typing import cast
 
-from core.contracts.build import hearth_command
+from core.contracts.build import PACK, hearth_command
 from core.contracts.errors import ComputeError, ProtocolError
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import ANNOUNCED
@@ -74,16 +75,17 @@ class ComputeLink(asyncio.SubprocessProtocol):
         self._written = 0
 
     @classmethod
-    async def start(cls, calls: Calls) -> "ComputeLink":
+    async def start(cls, calls: Calls, pack: Path | None = None) -> "ComputeLink":
         """Start a process.
 
         Args:
             calls: are attached to it.
+            pack: the folder of another torch than Hearth's own.
 
         Raises:
             ComputeError: the system refuses (no memory, no processes left).
         """
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", PACK: str(pack or "")}
         loop = asyncio.get_running_loop()
         try:
             _, link = await loop.subprocess_exec(lambda: cls(calls), *command(), env=environment)

@@ -28,6 +28,7 @@ LABELS = {
     "copies": mark("Copies kept for other peers"),
     "shards": mark("Data of runs"),
     "own": mark("Data of your own runs"),
+    "packs": mark("Packs for graphics cards"),
     "ledger": mark("Ledger and history"),
     "logs": mark("Log"),
     "other": mark("Key, settings and the rest"),

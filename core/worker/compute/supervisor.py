@@ -80,8 +80,7 @@ class ComputeSupervisor:
         self._life = Life(grace_s=memory_grace_s)
         self._link: ComputeLink | None = None
         self._alarm: asyncio.TimerHandle | None = None
-        self._work = Background()
-        self._over = asyncio.Event()
+        self._work, self._over = Background(), asyncio.Event()
         self._error: BaseException | None = None
         self._fault: Notice | None = None
         self.figures = Figures(owner, calls, hosted, progress, lambda: self.at_work)
@@ -122,6 +121,10 @@ class ComputeSupervisor:
     def try_again(self) -> None:
         """Start a process at once where one failed for want of something that is here now."""
         self._happened(News.AGAIN)
+
+    def renew(self) -> None:
+        """Have the process save and end; another one begins if it is needed."""
+        self._happened(News.RENEW)
 
     def leave(self) -> None:
         """Save and end; `run` returns then."""
@@ -297,9 +300,9 @@ class ComputeSupervisor:
 
     async def _live(self) -> None:
         """One process, from its start to its end."""
-        exhausted, self._fault = self.exhausted, None
+        exhausted, self._fault, pack = self.exhausted, None, await self._owner.pack()
         try:
-            self._link = link = await ComputeLink.start(self.calls)
+            self._link = link = await ComputeLink.start(self.calls, pack)
             self.hosted.computes = True
         except ComputeError as error:
             self._happened(life.Ended(error.notice, excused=True))
@@ -321,6 +324,8 @@ class ComputeSupervisor:
             explained = self._owner.explain(code)
         why = self._fault or explained or cause_of_death(code)
         excused = explained is not None or self.exhausted > exhausted
+        if pack is not None and self.phase == "starting" and not excused:
+            await self._owner.give_up(pack, why)
         self._happened(life.Ended(why, code, link.killed, excused))
 
     async def _configure(self, pid: int) -> None:
