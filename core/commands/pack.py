@@ -75,9 +75,7 @@ def _check(options: argparse.Namespace, folder: Path) -> None:
         return
     print(f"{', '.join(names)}: a pack with torch {answer.version} is there.")
     if answer.failed:
-        print(
-            "It is installed, but compute did not come up with it, so the CPU computes. Remove it: hearth pack remove"
-        )
+        print("Compute did not come up with it, so the CPU computes. Try it again: hearth pack install")
     elif answer.installed:
         print("It is installed, and compute uses it. Remove it: hearth pack remove")
     else:

@@ -30,7 +30,6 @@ from core.version import VERSION
 from core.worker import prompts
 from core.worker.collecting import collected_of
 from core.worker.peer import Peer
-from core.worker.renewal import renew
 from core.worker.run_report import report_of
 
 log = logging.getLogger(__name__)
@@ -262,7 +261,7 @@ class _Session:
             "meet": (MeetParams, lambda params: worker.network.meet(params.address)),
             "dht_get": (DhtGetParams, lambda params: worker.network.dht_get(params.key)),
             "dht_stats": (_NoParams, lambda _: worker.network.dht_stats()),
-            "renew_compute": (_NoParams, lambda _: renew(worker.runs)),
+            "renew_compute": (_NoParams, lambda _: self._renew_compute()),
             "benchmark": (wire.BenchmarkParams, lambda params: worker.benchmark(params.again, params.run)),
             "totals": (_NoParams, lambda _: worker.ledger.totals()),
             "series": (SeriesParams, worker.ledger.series),
@@ -307,6 +306,10 @@ class _Session:
         return await asyncio.to_thread(
             examine, network.status(), network.dht_stats(), network.community.told().brokers, self._worker.folder
         )
+
+    async def _renew_compute(self) -> None:
+        """Have the compute processes of all runs save and end; those that are needed begin anew."""
+        await asyncio.gather(*(run.compute.renew() for run in self._worker.runs))
 
     def _say(self, params: NoticeParams) -> None:
         self._worker.network.community.say(self._worker.runs.named(params.run).id, params.text)

@@ -102,6 +102,10 @@ class ComputeLink(asyncio.SubprocessProtocol):
         """
         await asyncio.shield(self._ended)
 
+    async def exited(self) -> None:
+        """Wait until the process is gone."""
+        await self._exited.wait()
+
     def send(self, frame: list[Data], *, urgent: bool = False, lossy: bool = False) -> None:
         """Write a frame; see `core.pipe.calls.Link`. Who sends much bounds what is under way.
 

@@ -1,8 +1,10 @@
 """Packs: a torch for graphics cards, in the data folder, by which compute goes instead of Hearth's own.
 
-runtimes/ID/        a pack, unpacked: Python packages, and its list (`Pack`) as the feed had it
-runtimes/chosen     the id of the pack that compute is started with
-runtimes/failed     the id of a pack with which compute did not come up: it goes by Hearth's own torch again
+    runtimes/ID/        a pack, unpacked: Python packages, and its list (`Pack`) as the feed had it
+    runtimes/chosen     the id of the pack that compute is started with
+    runtimes/failed     the id of a pack with which compute did not come up: it goes by Hearth's own torch again
+
+`hearth pack` puts them there (`core.commands.pack`).
 """
 
 import hashlib

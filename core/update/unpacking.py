@@ -1,8 +1,8 @@
 """Puts a pack together: each wheel is fetched by its hash, checked and unpacked, one after the other.
 
-By `zipfile` and not by uv or pip: both want a Python interpreter to install for, which a package of Hearth does not have.
-Nothing is left for them to decide either: the feed names every wheel by its hash. Killed at any moment, it is gone on
-with; a pack's folder has its name only when all of it is there.
+By `zipfile` and not by uv or pip: both want a Python interpreter to install for, which a package of Hearth does not
+have. Nothing is left for them to decide either: the feed names every wheel by its hash. Killed at any moment, it is
+gone on with; a pack's folder has its name only when all of it is there.
 """
 
 import errno
@@ -95,10 +95,9 @@ def _fetch_all(runtimes: Path, offer: PackOffer, begun: Path, missing: list[Whee
     done, total = 0, sum(wheel.size for wheel in missing)
     with urllib3.PoolManager(timeout=urllib3.Timeout(QUIET_S), headers={"User-Agent": "hearth"}, retries=3) as pool:
         for wheel in missing:
-            urls = [
-                *([wheel.url] if wheel.url else []),
-                *(f"{one.rstrip('/')}/{wheel.sha256}" for one in offer.sources),
-            ]
+            urls = [f"{source.rstrip('/')}/{wheel.sha256}" for source in offer.sources]
+            if wheel.url:
+                urls.insert(0, wheel.url)
             file, path = File(wheel.name, wheel.size, wheel.sha256, wheel.size), runtimes / DOWNLOADS / wheel.sha256
             fetch(pool, urls, file, path, partial(_unpack, path, file, begun), partial(_tell, told, done, total))
             done += wheel.size

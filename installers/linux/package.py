@@ -1,4 +1,7 @@
-"""Packs a bundle for Linux: `python -m installers.linux.package BUNDLE OUT` writes a .deb and a .tar.zst there."""
+"""Packs a bundle for Linux: `python -m installers.linux.package BUNDLE OUT` writes a .deb and a .tar.zst there.
+
+A third argument is the folder in which `installers/release.py address` wrote where the feed is: packs come from there.
+"""
 
 import os
 import platform
@@ -16,6 +19,7 @@ from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from app.tray.tray_icons import paint_app_icon
 from core.cli import command_parser
 from core.contracts.build import MANAGED_FILE
+from core.update.installation import FEED
 from core.version import VERSION
 from installers.bundle.build import ROOT, made_at
 
@@ -65,12 +69,14 @@ share into ~/.local/share, with the full path of bin/hearth after Exec= in the .
 
 def main() -> int:
     """Pack it; returns the exit code."""
-    bundle, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    bundle, out, *feed = (Path(name).resolve() for name in sys.argv[1:])
     out.mkdir(exist_ok=True)
     work = ROOT / "build" / "linux"
     shutil.rmtree(work, ignore_errors=True)
     root = work / "deb"
     fill(root / "usr", bundle)
+    if feed:
+        shutil.copytree(feed[0] / FEED, root / "usr/lib/hearth" / FEED)
     deb(root, out / f"hearth_{VERSION}_amd64.deb")
     name = f"hearth-{VERSION}-linux-amd64"
     unpacked = work / name

@@ -12,7 +12,6 @@ from core.contracts import pipe
 from core.contracts.errors import CallTimeout, ComputeError, ProtocolError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
-from core.contracts.pipe import AskSpace, Configure
 from core.experts.grid import Uid
 from core.net.background import Background
 from core.pipe.calls import Calls
@@ -122,9 +121,12 @@ class ComputeSupervisor:
         """Start a process at once where one failed for want of something that is here now."""
         self._happened(News.AGAIN)
 
-    def renew(self) -> None:
-        """Have the process save and end; another one begins if it is needed."""
+    async def renew(self) -> None:
+        """Have the process save and end; returns when it has. Another one begins if it is needed."""
+        link = self._link
         self._happened(News.RENEW)
+        if link is not None:
+            await link.exited()
 
     def leave(self) -> None:
         """Save and end; `run` returns then."""
@@ -307,7 +309,6 @@ class ComputeSupervisor:
         except ComputeError as error:
             self._happened(life.Ended(error.notice, excused=True))
             return
-        explained: Notice | None = None
         try:
             if self._life.dying:
                 link.kill()
@@ -318,10 +319,8 @@ class ComputeSupervisor:
             self._happened(life.Broken(error.notice))
         finally:
             code = await link.close(1.0)
-            self._link = None
-            self.hosted.computes = False
-        if not link.killed:
-            explained = self._owner.explain(code)
+            self._link, self.hosted.computes = None, False
+        explained = None if link.killed else self._owner.explain(code)
         why = self._fault or explained or cause_of_death(code)
         excused = explained is not None or self.exhausted > exhausted
         if pack is not None and self.phase == "starting" and not excused:
@@ -333,8 +332,8 @@ class ComputeSupervisor:
         self.figures.begin()
         self.terms.begin()
         folder, experts, networked = str(self._folder), self.hosted.first(self._owner.alone()), self._owner.networked()
-        threads, trains = self.terms.threads, self.trains
-        what = Configure(self._manifest, folder, threads, trains, experts, networked, self._shuffle)
+        threads, shuffle = self.terms.threads, self._shuffle
+        what = pipe.Configure(self._manifest, folder, threads, self.trains, experts, networked, shuffle)
         with contextlib.suppress(ComputeError):  # it has ended, which is told elsewhere
             self._ready(await self.calls.call(pipe.CONFIGURE, what))
 
@@ -382,7 +381,7 @@ class ComputeSupervisor:
         late = any(expert.updates > versions.get(expert.uid, 0) for expert in self.hosted.experts)
         self._happened(life.Saved(complete=message.error is not None or not late))
 
-    async def _give_space(self, ask: AskSpace) -> int:
+    async def _give_space(self, ask: pipe.AskSpace) -> int:
         try:
             return await self._files.quota.grant(self._files, ask.part, ask.needed, ask.wanted, ask.superseded)
         except OSError as error:  # one file at a time, until it can be told again
