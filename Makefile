@@ -42,7 +42,7 @@ figures: $(VENV)/.system-test $(VENV)/.packages-test
 	$(BIN)/python -m tests.bench $$name --keep $(if $(AGAINST),--against $(AGAINST)) $(ARGS) >/dev/null || exit; done
 
 # Writes dist/hearth_VERSION_amd64.deb and a .tar.zst with the same content. Some minutes, and 1 GB the first time.
-# FEED names a folder with the release feed's address, if packs for graphics cards are to be had from it.
+# FEED names a folder with the address of the release feed, if GPU packs are to be had from it.
 PACKAGE := build/venv/bin/python -m installers
 package: build/venv/.system-package build/venv/.packages-package
 	@$(PACKAGE).bundle.build build/bundle

@@ -294,7 +294,7 @@ def _add_data(add: Callable[..., argparse.ArgumentParser]) -> None:
     update = add("update", "update.update", about, "what there is, as one JSON document (with --check)")
     update.add_argument("--check", action="store_true", help="only say what there is")
     update.add_argument("--progress", action="store_true", help=argparse.SUPPRESS)  # for the app
-    about = "Have this PC's NVIDIA graphics card compute: what is needed for it is fetched once, some gigabytes."
+    about = "Have this PC's NVIDIA GPU compute: the pack for it has some gigabytes and is fetched once."
     pack = add("pack", "pack.pack", about, "what there is, as one JSON document (with check)")
     what = "say what there is (this, if nothing is said), install the newest pack, or remove it"
     pack.add_argument("what", nargs="?", choices=["check", "install", "remove"], default="check", help=what)

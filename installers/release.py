@@ -2,7 +2,7 @@
 
     python -m installers.release keys KEYS                      makes the keys; keep root.pem off every server
     release.py publish FEED KEYS BUNDLE ...     adds a bundle as a platform's newest release
-    release.py pack FEED KEYS WHEELS            adds a folder of wheels as the newest pack for NVIDIA's graphics cards
+    release.py pack FEED KEYS WHEELS            adds a folder of wheels as the newest pack for NVIDIA's GPUs
     release.py renew FEED KEYS                  signs again what expires; the root only if root.pem is there
     release.py install FEED BUNDLE OUT --url U  lays out what volunteers unpack
     release.py address FEED OUT --url U         writes where the feed is, for packages that the system updates
@@ -59,7 +59,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     verbs = parser.add_subparsers(dest="what", required=True)
     keys = verbs.add_parser("keys", help="make the four keys")
     publish = verbs.add_parser("publish", help="add a bundle as a platform's newest release")
-    pack = verbs.add_parser("pack", help="add a folder of wheels as the newest pack for graphics cards")
+    pack = verbs.add_parser("pack", help="add a folder of wheels as the newest GPU pack")
     renew = verbs.add_parser("renew", help="sign again what expires")
     install = verbs.add_parser("install", help="lay out what is unpacked by volunteers")
     address = verbs.add_parser("address", help="write where the feed is")

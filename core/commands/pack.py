@@ -1,4 +1,4 @@
-"""`hearth pack`: a torch for this PC's graphics card, fetched once, tried, and from then on used by compute."""
+"""`hearth pack`: a torch for this PC's GPU, fetched once, tried, and from then on used by compute."""
 
 import argparse
 import contextlib
@@ -68,8 +68,8 @@ def _check(options: argparse.Namespace, folder: Path) -> None:
     with _held(folder) as runtimes:
         offer = look_for_pack(KIND, runtimes / TRUSTED)
     amount, unpacked = (sum(getattr(wheel, of) for wheel in offer.pack.wheels) for of in ("size", "unpacked"))
-    is_here, failed = ((read_id(runtimes / name) == offer.id) for name in (packs.CHOSEN, packs.FAILED))
-    answer = Answer(names, offer.pack.version, amount, unpacked, is_here, failed)
+    is_here = read_id(runtimes / packs.CHOSEN) == offer.id
+    answer = Answer(names, offer.pack.version, amount, unpacked, is_here, is_here and packs.has_failed(folder))
     if options.json:
         print(common.in_one_line(answer))
         return
@@ -116,7 +116,7 @@ def _remove(options: argparse.Namespace, folder: Path) -> None:
 
 
 def _cards() -> tuple[Gpu, ...]:
-    """The graphics cards that a pack is for.
+    """The GPUs that a pack is for.
 
     Raises:
         UpdateError: there is none.
@@ -141,7 +141,7 @@ def _held(folder: Path) -> Iterator[Path]:
         with filelock.FileLock(runtimes / LOCK, blocking=False):
             yield runtimes
     except filelock.Timeout:
-        raise UpdateError(notice("update.under_way")) from None
+        raise UpdateError(notice("pack.under_way")) from None
     except OSError as error:
         why = str(error.strerror or error)
         raise UpdateError(notice("pack.not_written", folder=str(runtimes), why=why)) from error

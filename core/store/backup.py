@@ -43,7 +43,7 @@ DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?\Z", re.IGNORECASE)
 DATABASES = (".db", ".sqlite")
 HELD = "backing-up"
 LEFT_OUT = (*PASSING, "logs", "backups", RUNTIMES, HELD, restored.FOLDER, restored.FILE)
-"""Packs for graphics cards are programs: none is ever taken from a backup."""
+"""GPU packs are programs: none is ever taken from a backup."""
 BESIDE = ("-wal", "-shm", "-journal", PARTIAL)
 """Ends of names that belong to an open database or to a file that is being written."""
 FAULTS = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError, RuntimeError, struct.error)

@@ -10,10 +10,10 @@ from core.store.shards import FOLDER as SHARDS
 from core.store.shards import OWN
 
 RUNTIMES = "runtimes"
-"""The folder of packs for graphics cards (`core.update.packs`)."""
+"""The folder of GPU packs (`core.update.packs`)."""
 KINDS = ("checkpoints", "copies", "shards", "own", "packs", "ledger", "logs", "other")
-"""Checkpoints of runs, copies kept for other peers, data of runs that were fetched, data of an organiser's own, packs
-for graphics cards, ledger, log, and all else."""
+"""Checkpoints of runs, copies kept for other peers, data of runs that were fetched, data of an organiser's own, GPU
+packs, ledger, log, and all else."""
 TOP = {OWN: "own", RUNTIMES: "packs", "logs": "logs"}
 IN_RUN = {CHECKPOINTS: "checkpoints", BLOBS: "copies", SHARDS: "shards"}
 

@@ -93,7 +93,10 @@ def look_for_pack(kind: str, trusted: Path) -> PackOffer:
     Raises:
         UpdateError: as `look`, or there is none for this system.
     """
-    return _ask(feed_here(), trusted, lambda updater, url: _offered_pack(kind, updater, url))
+    feed = feed_here()
+    if feed is None:
+        raise UpdateError(notice("pack.no_feed"))
+    return _ask(feed, trusted, lambda updater, url: _offered_pack(kind, updater, url))
 
 
 def _ask(feed: tuple[FeedAddress, bytes] | None, trusted: Path, want: Want[T]) -> T:
@@ -172,7 +175,7 @@ def _offered(installation: Installation, updater: Updater, url: str) -> Offer | 
 def _offered_pack(kind: str, updater: Updater, url: str) -> PackOffer:
     document = _target(updater, pack_target(kind), MOST_RELEASE)
     if document is None:
-        raise UpdateError(notice("pack.none", platform=this_platform()))
+        raise UpdateError(notice("update.no_platform", platform=this_platform()))
     pack = _decoded(document, Pack)
     return PackOffer(pack_id(document), pack, document, (f"{url}/{FILES}", *pack.mirrors))
 

@@ -1,4 +1,4 @@
-"""Packs: a torch for graphics cards, in the data folder, by which compute goes instead of Hearth's own.
+"""Packs: a torch for GPUs, in the data folder, by which compute goes instead of Hearth's own.
 
     runtimes/ID/        a pack, unpacked: Python packages, and its list (`Pack`) as the feed had it
     runtimes/chosen     the id of the pack that compute is started with
@@ -18,7 +18,7 @@ from core.contracts.errors import UNREADABLE
 from core.regular_files import read_regular
 from core.store.sizes import RUNTIMES
 from core.store.writing import write_whole
-from core.update.installation import read_id
+from core.update.installation import TRUSTED, read_id
 from core.update.releases import ID_DIGITS, MOST_RELEASE, Bytes, Sha256, Url, this_platform
 
 CHOSEN, FAILED, PACK_FILE = "chosen", "failed", "pack.json"
@@ -83,6 +83,25 @@ def chosen(folder: Path) -> Path | None:
     runtimes = folder / RUNTIMES
     id_ = read_id(runtimes / CHOSEN)
     return runtimes / id_ if id_ and id_ != read_id(runtimes / FAILED) and read(runtimes / id_) else None
+
+
+def has_failed(folder: Path) -> bool:
+    """Whether compute did not come up with the pack that was chosen.
+
+    Args:
+        folder: the data folder.
+    """
+    failed = read_id(folder / RUNTIMES / FAILED)
+    return failed != "" and failed == read_id(folder / RUNTIMES / CHOSEN)
+
+
+def is_any(folder: Path) -> bool:
+    """Whether there is a pack, or a part of one.
+
+    Args:
+        folder: the data folder.
+    """
+    return any(path.is_dir() and path.name != TRUSTED for path in (folder / RUNTIMES).glob("*"))
 
 
 def choose(pack: Path) -> None:

@@ -351,7 +351,7 @@ class _Owner(Owner):
         return await asyncio.to_thread(packs.chosen, self._given.folder)
 
     async def give_up(self, pack: Path, why: Notice) -> None:
-        log.error("%s Compute goes by Hearth's own torch again, without the graphics card.", why)
+        log.error("%s Compute goes by Hearth's own torch again, without the GPU.", why)
         try:
             await asyncio.to_thread(packs.give_up, pack)
         except OSError as error:
