@@ -33,7 +33,7 @@ class Wheel(msgspec.Struct, frozen=True):
     size: Bytes
     sha256: Sha256
     unpacked: Bytes
-    url: Url | Literal[""] = ""
+    url: Annotated[str, msgspec.Meta(pattern=r"^(https?://[^\s]+)?\Z", max_length=1024)] = ""
     """Where it is, beside the feed's own files and mirrors."""
 
 
