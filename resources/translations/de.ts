@@ -4293,8 +4293,8 @@
       <translation>Speicherplatz für Hearth</translation>
     </message>
     <message>
-      <source>All of its files together: checkpoints, copies for others, history and log. Fewer experts are trained here where more would not fit.</source>
-      <translation>Alle seine Dateien zusammen: Checkpoints, Kopien für andere, Verlauf und Protokoll. Wo mehr nicht hineinpassen, werden hier weniger Experten trainiert.</translation>
+      <source>Checkpoints, copies for others, history and log together; a GPU pack is not counted. Fewer experts are trained here where more would not fit.</source>
+      <translation>Checkpoints, Kopien für andere, Verlauf und Protokoll zusammen; ein GPU-Paket zählt nicht mit. Wo mehr nicht hineinpassen, werden hier weniger Experten trainiert.</translation>
     </message>
     <message>
       <source>Always keep free disk space</source>

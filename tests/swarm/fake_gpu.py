@@ -20,7 +20,7 @@ FOLDER, NEEDS_PACK = "HEARTH_FAKE_GPU", "HEARTH_FAKE_GPU_PACK"
 RETRY_S = 4.0
 
 
-def _command(*words: str) -> list[str]:
+def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "tests.swarm.fake_gpu", *words]
 
 
@@ -91,7 +91,7 @@ def main() -> int:
             sys.path.insert(0, pack)
         _fake_torch()
     else:
-        build.hearth_command = _command
+        build.hearth_command = command
         _fake_driver()
     if sys.argv[1] == "pack":
         from core.commands import pack as packs

@@ -6,90 +6,28 @@ import os
 import signal
 import subprocess
 import sys
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-import torch
 
 from core.contracts.build import PACK
 from core.update import packs
-from core.update.installation import ROOT as INSTALLATION
-from tests.release_feed import Feed, release_feed
-from tests.swarm.fake_gpu import FOLDER, ID, NAME, NEEDS_PACK
-from tests.workers import PATIENCE_S, ROOT, RunningWorker, codes, give_key, wait_until, worker
+from tests.gpu_packs import LIBRARY, Packs, a_pc_with_packs
+from tests.swarm.fake_gpu import ID, NAME, NEEDS_PACK
+from tests.workers import PATIENCE_S, ROOT, RunningWorker, codes, wait_until, worker
 
-TORCH = """
-import sys, time
-{then}
-_mine, __file__ = __file__, {real!r}
-__path__ = [{real!r}.rpartition("/")[0]]
-exec(compile(open(__file__).read(), __file__, "exec"))
-__file__, __version__ = _mine, "{version}"
-"""
-"""The torch of this environment, under another version, from the pack's folder."""
 FAILS = "if 'try-pack' in sys.argv: raise OSError('libcuda.so.1: cannot open')"
 HANGS = "if 'try-pack' in sys.argv: time.sleep(3600)"
 FAILS_LATER = "if 'compute' in sys.argv: raise OSError('libcuda.so.1: cannot open')"
-LIBRARY = 3_000_000
-"""Bytes of what stands for CUDA's libraries."""
-
-
-class Packs:
-    """A feed with packs, and a PC with an NVIDIA card whose Hearth knows the feed."""
-
-    def __init__(self, feed: Feed, folder: Path, data: Path) -> None:
-        self.feed, self.folder, self.data = feed, folder, data
-
-    @property
-    def runtimes(self) -> Path:
-        return self.data / "runtimes"
-
-    def publish(self, version: str, then: str = "pass", *more: str) -> None:
-        """Publish a pack whose torch does something when it is imported."""
-        wheels = self.folder / f"wheels-{version}"
-        wheels.mkdir()
-        code = TORCH.format(then=then, real=torch.__file__, version=version)
-        info = f"torch-{version}.dist-info/METADATA"
-        about = f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n"
-        with zipfile.ZipFile(wheels / f"torch-{version}-py3-none-any.whl", "w") as wheel:
-            wheel.writestr("torch/__init__.py", code)
-            wheel.writestr(info, about)
-        library = hashlib.shake_128(b"cuda").digest(LIBRARY)
-        with zipfile.ZipFile(wheels / "nvidia_cuda-13-py3-none-any.whl", "w") as wheel:
-            wheel.writestr("nvidia/lib/libcuda.so", library)
-            wheel.writestr("nvidia_cuda-13.data/purelib/nvidia/__init__.py", "")
-            wheel.writestr("nvidia_cuda-13.data/scripts/nvcc", "#!/bin/sh\n")
-        self.feed.release("pack", self.feed.feed, self.feed.keys, wheels, *more)
-
-    def command(self, what: str, *words: str) -> list[str]:
-        return [sys.executable, "-m", "tests.swarm.fake_gpu", "pack", what, *words, "--data-dir", str(self.data)]
-
-    def pack(self, what: str, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run `hearth pack` to its end."""
-        command = self.command(what, *words)
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
-
-    @property
-    def chosen(self) -> str:
-        """The version of torch that compute is started with; "": Hearth's own."""
-        pack = packs.chosen(self.data)
-        found = packs.read(pack) if pack else None
-        return found.version if found else ""
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packs]:
-    with release_feed(tmp_path / "feed") as feed:
-        here = Packs(feed, tmp_path, tmp_path / "data")
-        here.publish("2.90.0")
-        feed.release("address", feed.feed, tmp_path / "installed", "--url", feed.server.url)
-        monkeypatch.setenv(INSTALLATION, str(tmp_path / "installed"))
-        monkeypatch.setenv(FOLDER, str(tmp_path))
-        monkeypatch.setenv(NEEDS_PACK, str(PATIENCE_S))
-        give_key(here.data)
+    with a_pc_with_packs(tmp_path) as (here, environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
         yield here
 
 
@@ -109,7 +47,7 @@ def pack_of(running: RunningWorker) -> str:
 
 def test_compute_uses_the_pack_until_it_is_removed(here: Packs) -> None:
     with worker(here.data, program="tests.swarm.fake_gpu") as running:
-        running.call("set_settings", {"changes": {"gpu_in_use": True}})
+        running.call("set_settings", {"changes": {"gpu_in_use": True, "checkpoints_disk_mb": 64}})  # less than a pack
         trains(running, "the CPU")
         card = next(device for device in running.status().devices if device.id == ID)
         assert codes(card.why) == ["device.torch_has_none"] and pack_of(running) == ""

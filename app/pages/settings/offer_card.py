@@ -126,9 +126,10 @@ class OfferCard(Section):
         assert self._process.stdout is not None
         with self._process.stdout as lines:
             for line in lines:
-                last = line.strip() or last
                 if line.startswith("{"):
                     self._progressed.emit(json.loads(line))
+                else:
+                    last = line.strip() or last
         return last if self._process.wait() else ""
 
     def _show_progress(self, progress: dict[str, float]) -> None:
