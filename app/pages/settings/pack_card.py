@@ -34,6 +34,8 @@ class PackCard(OfferCard):
     def __init__(self, folder: Path) -> None:
         super().__init__(tr("GPU pack"), synonyms("pack"), tr("Compute on the GPU"), folder)
         self.folder = folder
+        self._offered = False
+        """A pack that may be installed is shown."""
         self.stop = Button(tr("Stop"), name=tr("Stop fetching the pack"), clicked=self._stop)
         self.remove = Button(tr("Remove"), name=tr("Remove the pack"), clicked=self._remove)
         add(self.body, self.stop, self.remove)
@@ -43,14 +45,14 @@ class PackCard(OfferCard):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if not (self._busy or self.install.isVisible()):
+        if not (self._busy or self._offered):
             self._show_what_is_here()
 
     def _show_what_is_here(self) -> None:
         chosen = packs.chosen(self.folder)
         pack = packs.read(chosen) if chosen else None
         self.stop.hide()
-        self.install.setVisible(self.install.isVisible() and pack is None)
+        self.install.setVisible(self._offered and pack is None)
         self.remove.setVisible(packs.is_any(self.folder))
         if pack is not None:
             self.says.setText(tr("Compute uses the pack with torch {version}.", version=pack.version))
@@ -61,10 +63,10 @@ class PackCard(OfferCard):
             self.says.setText(tr("Compute did not start with the pack, so the CPU computes."))
 
     def show_offer(self, answer: dict[str, object]) -> None:
-        is_needed = not answer["installed"] or bool(answer["failed"])
-        self.install.setVisible(is_needed)
-        self.install.setEnabled(is_needed)
-        if not is_needed:
+        self._offered = not answer["installed"] or bool(answer["failed"])
+        self.install.setVisible(self._offered)
+        self.install.setEnabled(self._offered)
+        if not self._offered:
             self.says.setText(tr("This is the newest pack."))
             return
         cards = answer["cards"]
@@ -75,10 +77,12 @@ class PackCard(OfferCard):
         )
 
     def _install(self) -> None:
+        self.install.hide()
         self.stop.show()
         super()._install()
 
     def _remove(self) -> None:
+        self._offered = False
         self.run(tr("Removing the pack…"), "pack", "remove")
 
     def _stop(self) -> None:
