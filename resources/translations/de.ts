@@ -2904,7 +2904,7 @@
     </message>
     <message>
       <source>Asking the release feed…</source>
-      <translation>Die Quelle für neue Versionen wird gefragt …</translation>
+      <translation>Die Versionsliste wird abgefragt …</translation>
     </message>
     <message>
       <source>An NVIDIA GPU needs a pack of some gigabytes. It is fetched once, by your click, and tried before compute uses it. If it does not work, the CPU computes as before.</source>
@@ -6908,7 +6908,7 @@
     </message>
     <message>
       <source>pack.no_feed</source>
-      <translation>Dieses Hearth hat keine Quelle für GPU-Pakete. Aus dem Quelltext gestartet, verwendet es das torch, das du selbst installierst.</translation>
+      <translation>Dieses Hearth hat keine Versionsliste mit GPU-Paketen. Aus den Quellen gestartet, verwendet es das torch, das du selbst installierst.</translation>
     </message>
     <message>
       <source>pack.no_room</source>
