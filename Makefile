@@ -43,6 +43,7 @@ figures: $(VENV)/.system-test $(VENV)/.packages-test
 
 # Writes dist/hearth_VERSION_amd64.deb and a .tar.zst with the same content; on Windows an installer, on macOS a disk image.
 # Some minutes, and 1 GB the first time.
+# FEED names a release feed that has the bundle as its newest release, URL where it will be: for updates and GPU packs.
 PACKAGE := build/venv/bin/python -m installers
 ifneq ($(filter Windows_NT Darwin,$(OS) $(shell uname -s)),)
 package:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from core.contracts.build import PACK
 from core.contracts.control import PAUSE_S, START_NOW_S
 from core.contracts.errors import HearthError
 from core.contracts.notices import last_words
@@ -19,8 +20,10 @@ PROCESSES = {
     "compute": "core.compute.process",
     "write-model": "core.compute.export",
     "prove": "core.compute.proof",
+    "try-pack": "core.compute.smoke_test",
 }
-"""Not for people: the worker starts the first, `hearth run export` the second, tests of packages the third."""
+"""Not for people: the worker starts the first, `hearth run export` the second, tests of packages the third, and `hearth
+pack` the last."""
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -28,6 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     arguments = _of_a_screensaver(sys.argv[1:] if arguments is None else arguments, sys.executable)
     if arguments and arguments[0] in PROCESSES:
+        if pack := os.environ.get(PACK):
+            sys.path.insert(0, pack)
         return int(importlib.import_module(PROCESSES[arguments[0]]).main())
     if arguments[:1] == ["help"]:
         arguments = [*arguments[1:], "--help"]
@@ -294,6 +299,11 @@ def _add_data(add: Callable[..., argparse.ArgumentParser]) -> None:
     update = add("update", "update.update", about, "what there is, as one JSON document (with --check)")
     update.add_argument("--check", action="store_true", help="only say what there is")
     update.add_argument("--progress", action="store_true", help=argparse.SUPPRESS)  # for the app
+    about = "Have this PC's NVIDIA GPU compute: the pack for it has some gigabytes and is fetched once."
+    pack = add("pack", "pack.pack", about, "what there is, as one JSON document (with check)")
+    what = "say what there is (this, if nothing is said), install the newest pack, or remove it"
+    pack.add_argument("what", nargs="?", choices=["check", "install", "remove"], default="check", help=what)
+    pack.add_argument("--progress", action="store_true", help=argparse.SUPPRESS)  # for the app
 
 
 def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:

@@ -2,6 +2,7 @@
 
     python -m installers.release keys KEYS                      makes the keys; keep root.pem off every server
     release.py publish FEED KEYS BUNDLE ...     adds a bundle as a platform's newest release
+    release.py pack FEED KEYS WHEELS            adds a folder of wheels as the newest pack for NVIDIA's GPUs
     release.py renew FEED KEYS                  signs again what expires; the root only if root.pem is there
     release.py install FEED BUNDLE OUT --url U  lays out what volunteers unpack
 
@@ -16,10 +17,12 @@ import json
 import os
 import re
 import shutil
+import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO
+from urllib.parse import unquote
 
 import msgspec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -28,7 +31,8 @@ from tuf.api.metadata import Metadata, MetaFile, Root, Snapshot, TargetFile, Tar
 
 from core.commands.update import DATA_FORMAT
 from core.update.feed import FILES, METADATA, TARGETS
-from core.update.installation import FILES_FILE, RELEASE_FILE
+from core.update.installation import FEED, FEED_FILE, FILES_FILE, RELEASE_FILE, ROOT_FILE
+from core.update.packs import PYTHON, Pack, Wheel, pack_id, pack_target
 from core.update.releases import File, Part, Release, part_target, release_id, release_target, this_platform
 from core.version import VERSION
 
@@ -46,7 +50,8 @@ CHUNK = 1 << 20
 
 def main(arguments: list[str] | None = None) -> None:
     options = _options(arguments)
-    {"keys": _keys, "publish": _publish, "renew": _renew, "install": _install}[options.what](options)
+    verbs = {"keys": _keys, "publish": _publish, "pack": _pack_wheels, "renew": _renew, "install": _install}
+    verbs[options.what](options)
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
@@ -54,19 +59,27 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     verbs = parser.add_subparsers(dest="what", required=True)
     keys = verbs.add_parser("keys", help="make the four keys")
     publish = verbs.add_parser("publish", help="add a bundle as a platform's newest release")
+    pack = verbs.add_parser("pack", help="add a folder of wheels as the newest GPU pack")
     renew = verbs.add_parser("renew", help="sign again what expires")
     install = verbs.add_parser("install", help="lay out what is unpacked by volunteers")
-    for verb in (publish, renew, install):
+    for verb in (publish, pack, renew, install):
         verb.add_argument("feed", type=Path)
-    for verb in (keys, publish, renew):
+    for verb in (keys, publish, pack, renew):
         verb.add_argument("keys", type=Path)
     for verb in (publish, install):
         verb.add_argument("bundle", type=Path, help="PyInstaller's folder")
         verb.add_argument("--platform", default=this_platform())
+    pack.add_argument("wheels", type=Path, help="a folder with torch's wheel and all that it needs beside Hearth's own")
+    pack.add_argument(
+        "--report", type=Path, help="of pip: the wheels are fetched from where it says; else from the feed"
+    )
+    pack.add_argument("--platform", default=this_platform())
+    pack.add_argument("--python", default=PYTHON, help=f"for which they are ({PYTHON})")
     publish.add_argument("--version", required=True)
     publish.add_argument("--number", type=int, help="greater than any before (the next one)")
     publish.add_argument("--notes", default="", help="what is new, in a few lines")
-    publish.add_argument("--mirror", action="append", default=[], help="a web server's folder with the same files")
+    for verb in (publish, pack):
+        verb.add_argument("--mirror", action="append", default=[], help="a web server's folder with the same files")
     publish.add_argument("--data-format", default=DATA_FORMAT, help="of the bundle (this tree's)")
     install.add_argument("out", type=Path)
     install.add_argument("--url", action="append", required=True, help="where the feed will be")
@@ -86,13 +99,8 @@ def _signer(keys: Path, role: str) -> CryptoSigner:
 
 
 def _publish(options: argparse.Namespace) -> None:
-    """Files and targets first, the timestamp last: who looks meanwhile sees the feed as it was."""
     feed, keys, platform = options.feed, options.keys, options.platform
-    for name in (FILES, METADATA, TARGETS):
-        (feed / name).mkdir(parents=True, exist_ok=True)
-    if not (feed / METADATA / "1.root.json").exists():
-        _write_root(feed, keys, 1)
-    targets = _newest(feed, "targets", Targets())
+    targets = _begin(feed, keys)
     before = _released(feed, targets, platform)
     number = options.number or (before.number + 1 if before else 1)
     parts = {name: msgspec.json.encode(Part(tuple(files))) for name, files in _described(options.bundle, feed).items()}
@@ -100,13 +108,54 @@ def _publish(options: argparse.Namespace) -> None:
     release = Release(1, options.version, number, options.data_format, hashes, tuple(options.mirror), options.notes)
     documents = {part_target(platform, name): document for name, document in parts.items()}
     documents[release_target(platform)] = msgspec.json.encode(release)
+    _add(feed, keys, targets, documents)
+    print(f"{options.version} (number {number}, id {release_id(documents[release_target(platform)])}) for {platform}")
+
+
+def _pack_wheels(options: argparse.Namespace) -> None:
+    feed, keys = options.feed, options.keys
+    targets = _begin(feed, keys)
+    report = json.loads(options.report.read_text()) if options.report else {"install": []}
+    known = [item["download_info"] for item in report["install"]]
+    urls = {info["archive_info"]["hashes"]["sha256"]: info["url"] for info in known}
+    wheels = tuple(_wheel(path, urls, feed) for path in sorted(options.wheels.glob("*.whl")))
+    torch = next(wheel.name for wheel in wheels if wheel.name.startswith("torch-"))
+    version = unquote(torch.split("-")[1])
+    document = msgspec.json.encode(Pack(1, version, options.python, wheels, tuple(options.mirror)))
+    _add(feed, keys, targets, {pack_target("cuda", options.platform, options.python): document})
+    print(f"torch {version}, {len(wheels)} wheels, id {pack_id(document)}, for {options.platform} {options.python}")
+
+
+def _wheel(path: Path, urls: dict[str, str], feed: Path) -> Wheel:
+    """A wheel; one that is nowhere else is added to the feed's files."""
+    with path.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+    if sha256 not in urls and not (feed / FILES / sha256).exists():
+        partial = feed / FILES / f"{sha256}.partial"
+        shutil.copyfile(path, partial)
+        partial.replace(feed / FILES / sha256)
+    return Wheel(path.name, path.stat().st_size, sha256, unpacked, urls.get(sha256, ""))
+
+
+def _begin(feed: Path, keys: Path) -> Targets:
+    """What the feed vouches for so far."""
+    for name in (FILES, METADATA, TARGETS):
+        (feed / name).mkdir(parents=True, exist_ok=True)
+    if not (feed / METADATA / "1.root.json").exists():
+        _write_root(feed, keys, 1)
+    return _newest(feed, "targets", Targets())
+
+
+def _add(feed: Path, keys: Path, targets: Targets, documents: dict[str, bytes]) -> None:
+    """Have the feed vouch for more. Targets first, the timestamp last: who looks meanwhile sees the feed as it was."""
     for target, document in documents.items():
         described = TargetFile.from_data(target, document, ["sha256"])
         folder, _, name = target.rpartition("/")
         _put(feed / TARGETS / folder / f"{described.hashes['sha256']}.{name}", document)
         targets.targets[target] = described
     _sign_all(feed, keys, targets)
-    print(f"{options.version} (number {number}, id {release_id(documents[release_target(platform)])}) for {platform}")
 
 
 def _released(feed: Path, targets: Targets, platform: str) -> Release | None:
@@ -261,10 +310,22 @@ def lay_out(
     (version / FILES_FILE).write_bytes(msgspec.json.encode(Part(tuple(files))))
     (out / "current").write_text(release_id(document))
     if feed is not None:
-        (out / "feed").mkdir()
-        (out / "feed" / "feed.json").write_text(json.dumps({"urls": urls}))
-        shutil.copyfile(feed / METADATA / f"{_last(feed, 'root')}.root.json", out / "feed" / "root.json")
+        write_address(feed, urls, out)
     shutil.copy(Path(__file__).parent / "linux" / "launcher.sh", out / "hearth")
+
+
+def write_address(feed: Path, urls: Sequence[str], program: Path) -> None:
+    """Write where the feed is, and its root of trust, for a program that is installed.
+
+    Args:
+        feed: the feed.
+        urls: where it will be.
+        program: the folder of what is installed.
+    """
+    folder = program / FEED
+    folder.mkdir(parents=True)
+    (folder / FEED_FILE).write_text(json.dumps({"urls": list(urls)}))
+    shutil.copyfile(feed / METADATA / f"{_last(feed, 'root')}.root.json", folder / ROOT_FILE)
 
 
 if __name__ == "__main__":

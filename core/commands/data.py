@@ -25,6 +25,7 @@ LABELS = {
     "copies": "copies kept for other peers",
     "shards": "data of runs",
     "own": "data of your own runs",
+    "packs": "GPU packs",
     "ledger": "ledger and history",
     "logs": "log",
     "other": "key, settings and the rest",

@@ -26,6 +26,8 @@ BUILD_FILE = "build.json"
 """Written when a package is built, as the last file: an `Origin`."""
 MANAGED_FILE = "managed-by-distribution"
 """Only in packages that the system installs, updates and removes."""
+PACK = "HEARTH_PACK"
+"""In the environment of a process that computes: a folder with another torch (`core.update.packs`)."""
 
 
 class Origin(msgspec.Struct, frozen=True):

@@ -149,8 +149,8 @@ class Settings:
     )  # fmt: skip
     checkpoints_disk_mb: Annotated[int, msgspec.Meta(ge=64, le=16_777_216)] = setting(
         2048, DEVICES, "Disk space for Hearth",
-        "All of its files together: checkpoints, copies for others, history and log. Fewer experts are trained here "
-        "where more would not fit.",
+        "Checkpoints, copies for others, history and log together; a GPU pack is not counted. Fewer experts are "
+        "trained here where more would not fit.",
         "MB", step=256,
     )  # fmt: skip
     disk_free_mb: Megabytes = setting(

@@ -261,6 +261,7 @@ class _Session:
             "meet": (MeetParams, lambda params: worker.network.meet(params.address)),
             "dht_get": (DhtGetParams, lambda params: worker.network.dht_get(params.key)),
             "dht_stats": (_NoParams, lambda _: worker.network.dht_stats()),
+            "renew_compute": (_NoParams, lambda _: self._renew_compute()),
             "benchmark": (wire.BenchmarkParams, lambda params: worker.benchmark(params.again, params.run)),
             "totals": (_NoParams, lambda _: worker.ledger.totals()),
             "series": (SeriesParams, worker.ledger.series),
@@ -305,6 +306,10 @@ class _Session:
         return await asyncio.to_thread(
             examine, network.status(), network.dht_stats(), network.community.told().brokers, self._worker.folder
         )
+
+    async def _renew_compute(self) -> None:
+        """Have the compute processes of all runs save and end; those that are needed begin anew."""
+        await asyncio.gather(*(run.compute.renew() for run in self._worker.runs))
 
     def _say(self, params: NoticeParams) -> None:
         self._worker.network.community.say(self._worker.runs.named(params.run).id, params.text)

@@ -7,9 +7,10 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 from typing import cast
 
-from core.contracts.build import hearth_command
+from core.contracts.build import PACK, hearth_command
 from core.contracts.errors import ComputeError, ProtocolError
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import ANNOUNCED
@@ -79,16 +80,17 @@ class ComputeLink(asyncio.SubprocessProtocol):
         self._written = 0
 
     @classmethod
-    async def start(cls, calls: Calls) -> "ComputeLink":
+    async def start(cls, calls: Calls, pack: Path | None = None) -> "ComputeLink":
         """Start a process.
 
         Args:
             calls: are attached to it.
+            pack: the folder of another torch than Hearth's own.
 
         Raises:
             ComputeError: the system refuses (no memory, no processes left).
         """
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1", PACK: str(pack or "")}
         loop = asyncio.get_running_loop()
         try:
             _, link = await loop.subprocess_exec(
@@ -106,6 +108,10 @@ class ComputeLink(asyncio.SubprocessProtocol):
             ComputeError: the process has taken nothing for `SEND_S`.
         """
         await asyncio.shield(self._ended)
+
+    async def exited(self) -> None:
+        """Wait until the process is gone."""
+        await self._exited.wait()
 
     def send(self, frame: list[Data], *, urgent: bool = False, lossy: bool = False) -> None:
         """Write a frame; see `core.pipe.calls.Link`. Who sends much bounds what is under way.

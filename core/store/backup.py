@@ -30,6 +30,7 @@ from core.store.data_folder import LAYOUT, RUNS
 from core.store.moving import CHUNK, PASSING, Told
 from core.store.shards import FOLDER as SHARDS
 from core.store.shards import OWN
+from core.store.sizes import RUNTIMES
 from core.store.writing import PARTIAL
 
 MANIFEST = "hearth-backup.json"
@@ -41,7 +42,8 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._ +@=-]*\Z")
 DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?\Z", re.IGNORECASE)
 DATABASES = (".db", ".sqlite")
 HELD = "backing-up"
-LEFT_OUT = (*PASSING, "logs", "backups", HELD, restored.FOLDER, restored.FILE)
+LEFT_OUT = (*PASSING, "logs", "backups", RUNTIMES, HELD, restored.FOLDER, restored.FILE)
+"""GPU packs are programs: none is ever taken from a backup."""
 BESIDE = ("-wal", "-shm", "-journal", PARTIAL)
 """Ends of names that belong to an open database or to a file that is being written."""
 FAULTS = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError, RuntimeError, struct.error)

@@ -12,6 +12,7 @@ from core.contracts.files import PartFile
 from core.store.checkpoint_files import BAD, BLOBS, CHECKPOINTS, on_disk, superseded_copies, survey
 from core.store.data_folder import RUNS
 from core.store.shards import OWN
+from core.store.sizes import RUNTIMES
 from core.store.writing import PARTIAL
 
 UNFINISHED, SUPERSEDED, HELD = 0, 1, 2
@@ -64,7 +65,8 @@ def look_through(
     """
     total, files, links = 0, dict[str, File](), Counter[tuple[int, int]]()
     for parent, folders, names in os.walk(folder):  # unlike Path.rglob it passes over folders that are gone
-        folders[:] = [name for name in folders if name != OWN]  # an organiser's own files are not Hearth's
+        # an organiser's own files are not Hearth's, and a GPU pack is wanted as it is, however little may be kept
+        folders[:] = [name for name in folders if name not in (OWN, RUNTIMES)]
         for name in [*folders, *names]:
             path = Path(parent, name)
             with contextlib.suppress(OSError):  # what vanishes meanwhile counts for nothing

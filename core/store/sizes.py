@@ -9,10 +9,12 @@ from core.store.data_folder import RUNS
 from core.store.shards import FOLDER as SHARDS
 from core.store.shards import OWN
 
-KINDS = ("checkpoints", "copies", "shards", "own", "ledger", "logs", "other")
-"""Checkpoints of runs, copies kept for other peers, data of runs that were fetched, data of an organiser's own, ledger,
-log, and all else."""
-TOP = {OWN: "own", "logs": "logs"}
+RUNTIMES = "runtimes"
+"""The folder of GPU packs (`core.update.packs`)."""
+KINDS = ("checkpoints", "copies", "shards", "own", "packs", "ledger", "logs", "other")
+"""Checkpoints of runs, copies kept for other peers, data of runs that were fetched, data of an organiser's own, GPU
+packs, ledger, log, and all else."""
+TOP = {OWN: "own", RUNTIMES: "packs", "logs": "logs"}
 IN_RUN = {CHECKPOINTS: "checkpoints", BLOBS: "copies", SHARDS: "shards"}
 
 

@@ -1,6 +1,6 @@
 """Asks the feed for the newest release. What is not signed, expired, replayed or damaged is refused, and says so."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeVar
 
@@ -21,7 +21,8 @@ from tuf.ngclient.updater import Updater
 from core.contracts.errors import UNREADABLE, UpdateError
 from core.contracts.notices import notice
 from core.regular_files import read_regular
-from core.update.installation import FEED, TRUSTED, Installation
+from core.update.installation import FEED, TRUSTED, FeedAddress, Installation, feed_here
+from core.update.packs import Pack, pack_id, pack_target
 from core.update.releases import (
     MOST_LIST,
     MOST_RELEASE,
@@ -44,6 +45,10 @@ FILES, METADATA, TARGETS = "files", "metadata", "targets"
 """Below the feed's address."""
 
 
+Want = Callable[[Updater, str], T]
+"""Takes what is wanted out of a feed that is believed, at an address."""
+
+
 class Offer(NamedTuple):
     """A release that may be installed."""
 
@@ -57,19 +62,51 @@ class Offer(NamedTuple):
     """Folders of web servers that have them by their hash."""
 
 
+class PackOffer(NamedTuple):
+    """A pack that may be installed."""
+
+    id: str
+    pack: Pack
+    document: bytes
+    """The pack's list as it was signed."""
+    sources: tuple[str, ...]
+    """Folders of web servers that have the wheels by their hash."""
+
+
 def look(installation: Installation) -> Offer | None:
     """The newest release, if it is another one than what is installed.
 
     Raises:
         UpdateError: there is no feed, it cannot be reached or believed, or it offers something older.
     """
-    if (found := installation.feed()) is None:
+    trusted = installation.root / FEED / TRUSTED
+    return _ask(installation.feed(), trusted, lambda updater, url: _offered(installation, updater, url))
+
+
+def look_for_pack(kind: str, trusted: Path) -> PackOffer:
+    """The pack for a kind of card.
+
+    Args:
+        kind: such as cuda.
+        trusted: the folder for what was trusted last.
+
+    Raises:
+        UpdateError: as `look`, or there is none for this system.
+    """
+    feed = feed_here()
+    if feed is None:
+        raise UpdateError(notice("pack.no_feed"))
+    return _ask(feed, trusted, lambda updater, url: _offered_pack(kind, updater, url))
+
+
+def _ask(feed: tuple[FeedAddress, bytes] | None, trusted: Path, want: Want[T]) -> T:
+    if feed is None:
         raise UpdateError(notice("update.no_feed"))
-    address, root = found
+    address, root = feed
     fault: DownloadError | None = None
     for url in address.urls:
         try:
-            return _look(installation, url.rstrip("/"), root)
+            return _look(url.rstrip("/"), root, trusted, want)
         except DownloadLengthMismatchError as error:
             raise UpdateError(notice("update.damaged", why=str(error))) from error
         except DownloadError as error:
@@ -84,7 +121,7 @@ def look(installation: Installation) -> Offer | None:
             raise UpdateError(notice("update.damaged", why=str(error))) from error
         except OSError as error:
             why = str(error.strerror or error)
-            raise UpdateError(notice("update.not_written", folder=str(installation.root), why=why)) from error
+            raise UpdateError(notice("update.not_written", folder=str(trusted.parent), why=why)) from error
     raise UpdateError(notice("update.unreachable", why=str(fault))) from fault
 
 
@@ -107,16 +144,16 @@ class _Fetcher(FetcherInterface):
             raise DownloadError(str(error)) from error
 
 
-def _look(installation: Installation, url: str, root: bytes) -> Offer | None:
-    trusted = installation.root / FEED / TRUSTED
+def _look(url: str, root: bytes, trusted: Path, want: Want[T]) -> T:
     trusted.mkdir(exist_ok=True)
     with urllib3.PoolManager(timeout=QUIET_S, retries=False, headers={"User-Agent": "hearth"}) as pool:
         places = str(trusted), f"{url}/{METADATA}/", str(trusted), f"{url}/{TARGETS}/"
-        return _offered(installation, Updater(*places, fetcher=_Fetcher(pool), bootstrap=root), url)
+        updater = Updater(*places, fetcher=_Fetcher(pool), bootstrap=root)
+        updater.refresh()
+        return want(updater, url)
 
 
 def _offered(installation: Installation, updater: Updater, url: str) -> Offer | None:
-    updater.refresh()
     platform = this_platform()
     document = _target(updater, release_target(platform), MOST_RELEASE)
     if document is None:
@@ -133,6 +170,14 @@ def _offered(installation: Installation, updater: Updater, url: str) -> Offer | 
         files += _decoded(listed or b"", Part).files
     _check(files)
     return Offer(offered, release, document, tuple(files), (f"{url}/{FILES}", *release.mirrors))
+
+
+def _offered_pack(kind: str, updater: Updater, url: str) -> PackOffer:
+    document = _target(updater, pack_target(kind), MOST_RELEASE)
+    if document is None:
+        raise UpdateError(notice("update.no_platform", platform=this_platform()))
+    pack = _decoded(document, Pack)
+    return PackOffer(pack_id(document), pack, document, (f"{url}/{FILES}", *pack.mirrors))
 
 
 def _target(updater: Updater, name: str, most: int, sha256: str = "") -> bytes | None:

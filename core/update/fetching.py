@@ -9,7 +9,8 @@ import hashlib
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial as bound
 from pathlib import Path
 
 import msgspec
@@ -135,7 +136,8 @@ def _fetch_all(installation: Installation, offer: Offer, begun: Path, files: lis
                 told(min(before + size, total), total)
 
             if not _copied(begun, file, files):
-                _fetch(pool, offer.sources, file, partial, begun / file.path, more)
+                urls = [f"{source.rstrip('/')}/{file.sha256}" for source in offer.sources]
+                fetch(pool, urls, file, partial, bound(_unpack, partial, file, begun / file.path), more)
                 done += file.packed
     return done
 
@@ -152,28 +154,36 @@ def _copied(begun: Path, file: File, files: list[File]) -> bool:
     return False
 
 
-def _fetch(
+def fetch(
     pool: urllib3.PoolManager,
-    sources: tuple[str, ...],
+    urls: Iterable[str],
     file: File,
     partial: Path,
-    path: Path,
+    unpack: Callable[[], None],
     told: Callable[[int], None],
 ) -> None:
     """Fetch one file from the first server that gives it.
 
+    Args:
+        pool: of connections.
+        urls: where it may be.
+        file: what it must be.
+        partial: where it is put; what is there already is not fetched again.
+        unpack: called when all of it is there; raises `Wrong` if it is something else.
+        told: is told how many of its bytes are there.
+
     Raises:
-        UpdateError: none does.
+        UpdateError: no server gives it.
         OSError: it cannot be written.
     """
     why = ""
-    for source in sources:
+    for url in urls:
         try:
-            _download(pool, f"{source.rstrip('/')}/{file.sha256}", file, partial, told)
-            _unpack(partial, file, path)
-        except (urllib3.exceptions.HTTPError, _Wrong) as error:
+            _download(pool, url, file, partial, told)
+            unpack()
+        except (urllib3.exceptions.HTTPError, Wrong) as error:
             why = str(error)
-            if isinstance(error, _Wrong):
+            if isinstance(error, Wrong):
                 partial.unlink(missing_ok=True)
         else:
             partial.unlink()
@@ -181,7 +191,7 @@ def _fetch(
     raise UpdateError(notice("update.not_fetched", file=file.path, why=why))
 
 
-class _Wrong(Exception):
+class Wrong(Exception):
     """A server gave something else."""
 
 
@@ -201,7 +211,7 @@ def _download(pool: urllib3.PoolManager, url: str, file: File, partial: Path, to
             for piece in answer.stream(CHUNK, decode_content=False):
                 have += len(piece)
                 if have > file.packed:
-                    raise _Wrong(f"{url} is longer than it should be")
+                    raise Wrong(f"{url} is longer than it should be")
                 out.write(piece)
                 told(have)
     finally:
@@ -218,7 +228,7 @@ def _unpack(partial: Path, file: File, path: Path) -> None:
     """Unpack a file into its place, never more of it than it has, and compare its hash.
 
     Raises:
-        _Wrong: it is another file.
+        Wrong: it is another file.
     """
     digest, size, unpacker = hashlib.sha256(), 0, zlib.decompressobj(GZIP)
     with open_regular(partial) as packed, empty_regular(path) as out:
@@ -227,7 +237,7 @@ def _unpack(partial: Path, file: File, path: Path) -> None:
             try:
                 piece = unpacker.decompress(data, CHUNK)
             except zlib.error as error:
-                raise _Wrong(f"{file.path}: {error}") from error
+                raise Wrong(f"{file.path}: {error}") from error
             size += len(piece)
             if size > file.size or not (data or piece):
                 break
@@ -237,5 +247,5 @@ def _unpack(partial: Path, file: File, path: Path) -> None:
         os.fsync(out.fileno())
     if size != file.size or digest.hexdigest() != file.sha256:
         path.unlink()
-        raise _Wrong(f"{file.path} is not what the feed says")
+        raise Wrong(f"{file.path} is not what the feed says")
     path.chmod(0o755 if file.executable else 0o644)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.contracts.build import this_build
+from core.contracts.build import FOLDER, this_build
 from core.contracts.errors import UNREADABLE
 from core.contracts.notices import Notice, notice
 from core.regular_files import read_regular
@@ -65,11 +65,7 @@ class Installation(NamedTuple):
 
     def feed(self) -> tuple[FeedAddress, bytes] | None:
         """Where the feed is, and the root of trust; None: this installation has none."""
-        try:
-            address = msgspec.json.decode(read_regular(self.root / FEED / FEED_FILE), type=FeedAddress)
-            return address, read_regular(self.root / FEED / ROOT_FILE)
-        except (OSError, *UNREADABLE):
-            return None
+        return _feed(self.root / FEED)
 
     def switch(self, version: str) -> None:
         """Have a version started from now on, and the one so far in case it is not there.
@@ -97,6 +93,20 @@ def hindrance() -> Notice | None:
     if installation is None or not installation.id:
         return notice("update.by_hand" if build.frozen else "update.sources")
     return None
+
+
+def feed_here() -> tuple[FeedAddress, bytes] | None:
+    """The feed of the installation that this process was started from, or of a package that the system updates."""
+    installation = this_installation()
+    return installation.feed() if installation else _feed(FOLDER / FEED)
+
+
+def _feed(folder: Path) -> tuple[FeedAddress, bytes] | None:
+    try:
+        address = msgspec.json.decode(read_regular(folder / FEED_FILE), type=FeedAddress)
+        return address, read_regular(folder / ROOT_FILE)
+    except (OSError, *UNREADABLE):
+        return None
 
 
 def read_id(path: Path) -> str:

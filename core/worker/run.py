@@ -33,6 +33,7 @@ from core.store.run_files import RunFiles
 from core.store.small_files import Files
 from core.swarm.hosted import HostedExperts
 from core.swarm.state_room import StateRoom
+from core.update import packs
 from core.worker.compute.owner import Owner
 from core.worker.compute.supervisor import ComputeSupervisor
 from core.worker.compute.yields import Yields
@@ -345,6 +346,16 @@ class _Owner(Owner):
 
     async def admit(self, pid: int) -> None:
         await self._run.memory.bounds.admit(pid)
+
+    async def pack(self) -> Path | None:
+        return await asyncio.to_thread(packs.chosen, self._given.folder)
+
+    async def give_up(self, pack: Path, why: Notice) -> None:
+        log.error("%s Compute goes by Hearth's own torch again, without the GPU.", why)
+        try:
+            await asyncio.to_thread(packs.give_up, pack)
+        except OSError as error:
+            log.warning("That is not noted: %s", error)
 
     async def settle(self) -> None:
         quota, run = self._given.quota, self._run

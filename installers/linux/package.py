@@ -20,6 +20,7 @@ from core.version import VERSION
 from installers.bundle.build import ROOT, made_at
 from installers.icons import write_pngs
 from installers.linux.archive import LEVEL, pack, set_times
+from installers.release import write_address
 
 FILES = Path(__file__).parent / "files"
 PLACES = {
@@ -55,14 +56,15 @@ Description: shares this PC's idle time with the training of a large neural netw
 def main() -> int:
     """Pack it; returns the exit code."""
     bundle, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+    published = (Path(sys.argv[3]).resolve(), sys.argv[4:]) if len(sys.argv) > 3 else None
     out.mkdir(exist_ok=True)
     work = ROOT / "build" / "linux"
     shutil.rmtree(work, ignore_errors=True)
     root = work / "deb"
     fill(root / "usr", bundle)
+    if published:
+        write_address(*published, root / "usr/lib/hearth")
     deb(root, out / f"hearth_{VERSION}_amd64.deb")
-    _, _, _, *feed = sys.argv
-    published = (Path(feed[0]).resolve(), feed[1:]) if feed else None
     pack(bundle, root / "usr/share", out / f"hearth-{VERSION}-linux-amd64.tar.zst", libraries(), published)
     return 0
 

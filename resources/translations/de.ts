@@ -1149,6 +1149,10 @@
       <translation>zu {share} ausgelastet</translation>
     </message>
     <message>
+      <source>Use the GPU…</source>
+      <translation>GPU verwenden …</translation>
+    </message>
+    <message>
       <source>{pace} trained per second</source>
       <translation>{pace} pro Sekunde trainiert</translation>
     </message>
@@ -2792,6 +2796,10 @@
       <translation>Daten deiner eigenen Läufe</translation>
     </message>
     <message>
+      <source>GPU packs</source>
+      <translation>GPU-Pakete</translation>
+    </message>
+    <message>
       <source>Ledger and history</source>
       <translation>Verlauf</translation>
     </message>
@@ -2806,10 +2814,6 @@
     <message>
       <source>Delete everything now and quit Hearth?</source>
       <translation>Jetzt alles löschen und Hearth beenden?</translation>
-    </message>
-    <message>
-      <source>{done} of {total}</source>
-      <translation>{done} von {total}</translation>
     </message>
     <message>
       <source>Move…</source>
@@ -2851,13 +2855,6 @@
       <source>Delete and quit</source>
       <translation>Löschen und beenden</translation>
     </message>
-    <message numerus="yes">
-      <source>{done} of {total}, %Ln second(s) left</source>
-      <translation>
-        <numerusform>{done} von {total}, noch %Ln Sekunde</numerusform>
-        <numerusform>{done} von {total}, noch %Ln Sekunden</numerusform>
-      </translation>
-    </message>
     <message>
       <source>Move all data to another folder</source>
       <translation>Alle Daten in einen anderen Ordner verschieben</translation>
@@ -2885,6 +2882,85 @@
     <message>
       <source>In total</source>
       <translation>Insgesamt</translation>
+    </message>
+    <message>
+      <source>{done} of {total}</source>
+      <translation>{done} von {total}</translation>
+    </message>
+    <message numerus="yes">
+      <source>{done} of {total}, %Ln second(s) left</source>
+      <translation>
+        <numerusform>{done} von {total}, noch %Ln Sekunde</numerusform>
+        <numerusform>{done} von {total}, noch %Ln Sekunden</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>Look now</source>
+      <translation>Jetzt suchen</translation>
+    </message>
+    <message>
+      <source>Install</source>
+      <translation>Installieren</translation>
+    </message>
+    <message>
+      <source>Asking the release feed…</source>
+      <translation>Die Versionsliste wird abgefragt …</translation>
+    </message>
+    <message>
+      <source>An NVIDIA GPU needs a pack of some gigabytes. It is fetched once, by your click, and tried before compute uses it. If it does not work, the CPU computes as before.</source>
+      <translation>Eine NVIDIA-GPU braucht ein Paket von einigen Gigabyte. Es wird einmal geladen, wenn du es willst, und geprüft, bevor damit gerechnet wird. Funktioniert es nicht, rechnet die CPU wie bisher.</translation>
+    </message>
+    <message>
+      <source>Fetching the pack. Then it is tried, for three minutes at most.</source>
+      <translation>Das Paket wird geladen. Danach wird es geprüft, höchstens drei Minuten lang.</translation>
+    </message>
+    <message>
+      <source>Look for a pack now</source>
+      <translation>Jetzt nach einem Paket suchen</translation>
+    </message>
+    <message>
+      <source>Install the pack</source>
+      <translation>Das Paket installieren</translation>
+    </message>
+    <message>
+      <source>GPU pack</source>
+      <translation>GPU-Paket</translation>
+    </message>
+    <message>
+      <source>Compute on the GPU</source>
+      <translation>Auf der GPU rechnen</translation>
+    </message>
+    <message>
+      <source>Remove</source>
+      <translation>Entfernen</translation>
+    </message>
+    <message>
+      <source>For {cards}: {size} to fetch, {unpacked} on the disk.</source>
+      <translation>Für {cards}: {size} zu laden, {unpacked} auf der Festplatte.</translation>
+    </message>
+    <message>
+      <source>Removing the pack…</source>
+      <translation>Das Paket wird entfernt …</translation>
+    </message>
+    <message>
+      <source>Stop fetching the pack</source>
+      <translation>Das Laden des Pakets anhalten</translation>
+    </message>
+    <message>
+      <source>Remove the pack</source>
+      <translation>Das Paket entfernen</translation>
+    </message>
+    <message>
+      <source>Compute uses the pack with torch {version}.</source>
+      <translation>Gerechnet wird mit dem Paket mit torch {version}.</translation>
+    </message>
+    <message>
+      <source>This is the newest pack.</source>
+      <translation>Das ist das neueste Paket.</translation>
+    </message>
+    <message>
+      <source>Compute did not start with the pack, so the CPU computes.</source>
+      <translation>Mit dem Paket startete der Rechenprozess nicht; deshalb rechnet die CPU.</translation>
     </message>
     <message>
       <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: whoever has them can impersonate this PC.</source>
@@ -3293,6 +3369,10 @@
       <translation>Update Upgrade neue Version herunterladen</translation>
     </message>
     <message>
+      <source>graphics card nvidia cuda video card faster download</source>
+      <translation>grafikkarte gpu nvidia cuda schneller herunterladen</translation>
+    </message>
+    <message>
       <source>folder directory disk storage backup export import migrate reset uninstall remove erase wipe</source>
       <translation>Ordner Verzeichnis Festplatte Speicherplatz Backup exportieren importieren umziehen zurücksetzen deinstallieren entfernen</translation>
     </message>
@@ -3305,26 +3385,6 @@
       <translation>Ohne deinen Klick wird nichts installiert. Hearth startet dann neu; startet die neue Version nicht, kommt die jetzige zurück.</translation>
     </message>
     <message>
-      <source>This is Hearth {version}.</source>
-      <translation>Dies ist Hearth {version}.</translation>
-    </message>
-    <message>
-      <source>Look now</source>
-      <translation>Jetzt suchen</translation>
-    </message>
-    <message>
-      <source>Install</source>
-      <translation>Installieren</translation>
-    </message>
-    <message>
-      <source>Looking for a newer version…</source>
-      <translation>Suche nach einer neueren Version…</translation>
-    </message>
-    <message>
-      <source>Hearth {version} is there, {size} to fetch.</source>
-      <translation>Hearth {version} ist da, {size} sind zu laden.</translation>
-    </message>
-    <message>
       <source>Fetching the update. Hearth restarts then.</source>
       <translation>Das Update wird geladen. Danach startet Hearth neu.</translation>
     </message>
@@ -3335,6 +3395,14 @@
     <message>
       <source>Install the update</source>
       <translation>Das Update installieren</translation>
+    </message>
+    <message>
+      <source>This is Hearth {version}.</source>
+      <translation>Dies ist Hearth {version}.</translation>
+    </message>
+    <message>
+      <source>Hearth {version} is there, {size} to fetch.</source>
+      <translation>Hearth {version} ist da, {size} sind zu laden.</translation>
     </message>
     <message>
       <source>This is the newest version.</source>
@@ -4225,8 +4293,8 @@
       <translation>Speicherplatz für Hearth</translation>
     </message>
     <message>
-      <source>All of its files together: checkpoints, copies for others, history and log. Fewer experts are trained here where more would not fit.</source>
-      <translation>Alle seine Dateien zusammen: Checkpoints, Kopien für andere, Verlauf und Protokoll. Wo mehr nicht hineinpassen, werden hier weniger Experten trainiert.</translation>
+      <source>Checkpoints, copies for others, history and log together; a GPU pack is not counted. Fewer experts are trained here where more would not fit.</source>
+      <translation>Checkpoints, Kopien für andere, Verlauf und Protokoll zusammen; ein GPU-Paket zählt nicht mit. Wo mehr nicht hineinpassen, werden hier weniger Experten trainiert.</translation>
     </message>
     <message>
       <source>Always keep free disk space</source>
@@ -6825,6 +6893,38 @@
     <message>
       <source>own_memory.wants_here</source>
       <translation>Höchstens {most:size}, während du da bist</translation>
+    </message>
+    <message>
+      <source>pack.failed</source>
+      <translation>Das GPU-Paket funktioniert auf diesem PC nicht: {why}</translation>
+    </message>
+    <message>
+      <source>pack.hangs</source>
+      <translation>Es antwortete nicht innerhalb von {within:whole} s.</translation>
+    </message>
+    <message>
+      <source>pack.no_card</source>
+      <translation>Auf diesem PC wurde keine NVIDIA-GPU gefunden; für andere gibt es kein Paket.</translation>
+    </message>
+    <message>
+      <source>pack.no_feed</source>
+      <translation>Dieses Hearth hat keine Versionsliste mit GPU-Paketen. Aus den Quellen gestartet, verwendet es das torch, das du selbst installierst.</translation>
+    </message>
+    <message>
+      <source>pack.no_room</source>
+      <translation>Das GPU-Paket braucht beim Installieren {needed:size}, frei sind aber nur {free:size}. Es wurde nichts installiert.</translation>
+    </message>
+    <message>
+      <source>pack.not_used</source>
+      <translation>Python lud {file} statt des Pakets.</translation>
+    </message>
+    <message>
+      <source>pack.not_written</source>
+      <translation>GPU-Pakete können nicht nach {folder} geschrieben werden: {why}.</translation>
+    </message>
+    <message>
+      <source>pack.under_way</source>
+      <translation>Gerade wird schon ein GPU-Paket installiert oder entfernt.</translation>
     </message>
     <message>
       <source>peer.banned</source>

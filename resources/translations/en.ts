@@ -2640,6 +2640,38 @@
       <translation>At most {most:size} while you are here</translation>
     </message>
     <message>
+      <source>pack.failed</source>
+      <translation>The GPU pack does not work on this PC: {why}</translation>
+    </message>
+    <message>
+      <source>pack.hangs</source>
+      <translation>It did not answer within {within:whole} s.</translation>
+    </message>
+    <message>
+      <source>pack.no_card</source>
+      <translation>No NVIDIA GPU was found on this PC. There is no pack for others.</translation>
+    </message>
+    <message>
+      <source>pack.no_feed</source>
+      <translation>This Hearth has no release feed with GPU packs. Run from its sources, it uses the torch that you install yourself.</translation>
+    </message>
+    <message>
+      <source>pack.no_room</source>
+      <translation>Installing the GPU pack takes {needed:size}, but only {free:size} are free. Nothing was installed.</translation>
+    </message>
+    <message>
+      <source>pack.not_used</source>
+      <translation>Python loaded {file} instead of the pack.</translation>
+    </message>
+    <message>
+      <source>pack.not_written</source>
+      <translation>GPU packs cannot be written to {folder}: {why}.</translation>
+    </message>
+    <message>
+      <source>pack.under_way</source>
+      <translation>A GPU pack is being installed or removed already.</translation>
+    </message>
+    <message>
       <source>peer.banned</source>
       <translation>Peer {peer:peer} is banned.</translation>
     </message>

@@ -121,7 +121,7 @@ def test_the_search_knows_the_words_that_people_use(page: SettingsPage) -> None:
 
 def test_each_setting_has_words_beside_its_own() -> None:
     shown = {field.name for field in dataclasses.fields(Settings) if not field.metadata.get("hidden")}
-    assert {*shown, "login", "links", "identity", "consent", "data", "updates"} == set(SYNONYMS)
+    assert {*shown, "login", "links", "identity", "consent", "data", "pack", "updates"} == set(SYNONYMS)
 
 
 def test_the_search_knows_them_in_german(qtbot: QtBot, folder: Path, config: Path) -> None:

@@ -1,7 +1,8 @@
 """`hearth worker` on a PC with a graphics processor, as far as the worker and its compute process can tell.
 
 NVML's bindings are the real ones over a stand-in of NVIDIA's library; in compute, the processor plays the card's part.
-The card fails while there is a file `broken` in the folder that HEARTH_FAKE_GPU names.
+The card fails while there is a file `broken` in the folder that HEARTH_FAKE_GPU names. With HEARTH_FAKE_GPU_PACK set,
+it can be used with a pack only; the figure says after how many seconds a pack that is tried hangs.
 
 python -m tests.swarm.fake_gpu worker --data-dir ...
 """
@@ -10,17 +11,17 @@ import os
 import sys
 from pathlib import Path
 
-from core.pipe import worker_end as link
+from core.contracts import build
 from tests.unit.nvml_library import Card, Library
 
 ID = "GPU-11111111-2222-3333-4444-555555555555"
 NAME = "Fake RTX"
-FOLDER = "HEARTH_FAKE_GPU"
+FOLDER, NEEDS_PACK = "HEARTH_FAKE_GPU", "HEARTH_FAKE_GPU_PACK"
 RETRY_S = 4.0
 
 
-def _command() -> list[str]:
-    return [sys.executable, "-m", "tests.swarm.fake_gpu", "compute"]
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "tests.swarm.fake_gpu", *words]
 
 
 def _fake_driver() -> None:
@@ -80,16 +81,22 @@ def _fake_torch() -> None:
 
     benchmark.Benchmark.by_device = faster  # type: ignore[method-assign]
     device.open_device = open_device
-    device.can_use_gpus = lambda: True
+    device.can_use_gpus = lambda: NEEDS_PACK not in os.environ or bool(os.environ[build.PACK])
 
 
 def main() -> int:
     """The command line of `core`, with a graphics processor."""
-    if sys.argv[1:] == ["compute"]:
+    if sys.argv[1] in ("compute", "try-pack"):
+        if pack := os.environ.get(build.PACK):  # as core.cli does, before torch is imported
+            sys.path.insert(0, pack)
         _fake_torch()
     else:
-        link.command = _command
+        build.hearth_command = command
         _fake_driver()
+    if sys.argv[1] == "pack":
+        from core.commands import pack as packs
+
+        packs.TRY_S = float(os.environ[NEEDS_PACK])
     from core.cli import main as cli
 
     return cli()

@@ -25,7 +25,13 @@ from tests.workers import ROOT, contributed
 
 KEPT = {"identity.key": b"k", "settings.json": b"{}", "runs/digits-1/manifest.json": b"m" * 5000}
 CHECKPOINTS = {"runs/digits-1/checkpoints/c.safetensors": b"c" * 99_999, "own-data/s": b"s"}
-NOT_KEPT = {"runs/digits-1/blobs/b": b"b", "logs/hearth.log": b"l", "worker.lock": b"", "worker.json": b"{}"}
+NOT_KEPT = {
+    "runs/digits-1/blobs/b": b"b",
+    "logs/hearth.log": b"l",
+    "worker.lock": b"",
+    "worker.json": b"{}",
+    "runtimes/chosen": b"0",
+}
 
 
 def fill(folder: Path, files: dict[str, bytes]) -> Path:
@@ -109,7 +115,7 @@ def archive(path: Path, files: dict[str, bytes], document: bytes) -> Path:
 
 HOSTILE = [
     "../evil", "/etc/evil", "a/../../evil", "a//b", "./a", "C:/evil", "a\\b", "con", "NUL.txt", "a\n", "x" * 2000,
-    "a/" * 20 + "b", "worker.lock", "moved.json", "restoring/x", "logs/x", "trailing.", ".hidden", "a/",
+    "a/" * 20 + "b", "worker.lock", "moved.json", "restoring/x", "logs/x", "runtimes/x", "trailing.", ".hidden", "a/",
 ]  # fmt: skip
 
 

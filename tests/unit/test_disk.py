@@ -64,6 +64,16 @@ async def test_everything_counts_once_however_many_names_it_has(tmp_path: Path) 
     assert space.used < 7 * 64 * KB + 200 * KB
 
 
+async def test_a_gpu_pack_counts_for_nothing(tmp_path: Path) -> None:
+    files = files_of(tmp_path)
+    await files.quota.look()
+    before = files.quota.used
+    (tmp_path / "runtimes" / "0123456789abcdef").mkdir(parents=True)
+    (tmp_path / "runtimes" / "0123456789abcdef" / "libtorch.so").write_bytes(bytes(1000 * KB))
+    await files.quota.look()
+    assert files.quota.used == before
+
+
 def test_a_folder_that_vanishes_while_it_is_measured_counts_for_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

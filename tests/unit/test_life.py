@@ -72,6 +72,20 @@ LIVES: dict[str, list[Row]] = {
         (5.0 + SETTLE_S, Passed(9.0), [Order.TRAIN], "training"),
         (11.0, News.SETTLED, [], "training"),
     ],
+    "told to begin anew, it saves and ends, and the next one starts at once": [
+        *TO_TRAINING,
+        (50.0, News.RENEW, [Order.QUIT], "leaving"),
+        (51.0, Saved(True), [], "leaving"),
+        (52.0, Ended(None, 0), [Over(None, True), Order.START], "starting"),
+        (53.0, News.RENEW, [Order.KILL], "leaving"),
+        (53.1, Ended(DIED.why, -9, killed=True), [Over(None, True), Order.START], "starting"),
+        (60.0, News.READY, [Order.SETTLE], "stopped"),
+    ],
+    "there is nothing to begin anew without a process": [
+        (0.0, News.BEGIN, [], "absent"),
+        (1.0, News.RENEW, [], "absent"),
+        *[(moment + 2.0, event, commands, phase) for moment, event, commands, phase in TO_TRAINING[1:]],
+    ],
     "who comes back while it starts ends it at once": [
         *TO_TRAINING[:2],
         (1.0, Wanted(False, 1.0), [Order.KILL], "leaving"),

@@ -123,7 +123,18 @@ def test_no_driver_a_driver_without_a_card_and_a_broken_one(start: Start) -> Non
 def test_a_library_that_is_missing_or_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     if sys.platform != "linux":
         return
+    load = ctypes.CDLL
+
+    def in_a_package(name: str) -> None:
+        """As PyInstaller has it."""
+        try:
+            load(name)
+        except OSError as error:
+            raise OSError(f"Failed to load dynlib/dll {name!r}.") from error
+
     if not Path("/proc/driver/nvidia").exists():
+        assert nvml.load() is False
+        monkeypatch.setattr(ctypes, "CDLL", in_a_package)
         assert nvml.load() is False
 
     def broken(name: str) -> None:

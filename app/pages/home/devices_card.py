@@ -14,11 +14,12 @@ from app.language import mark, temperature, told, tr
 from app.theme import theme
 from app.widgets.basics import Bar, Divider, ElidedLabel, Label, Notice, Panel, StaleCard
 from app.widgets.boxes import STRETCH, add, discard, grid_box, hbox, vbox
-from app.widgets.buttons import Switch
+from app.widgets.buttons import Button, Switch
 from app.window.focus_ring import order_page
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 from core.contracts.status import DeviceStatus, Status
+from core.update.installation import feed_here
 
 UNKNOWN = mark("Appears as soon as the worker answers.")
 MIB = 1 << 20
@@ -93,7 +94,7 @@ class _Device:
 
 
 class DevicesCard(StaleCard):
-    """Processor and graphics processors, and how much they train."""
+    """Processor and graphics processors, and how much they train. Its link leads to the GPU pack."""
 
     def __init__(self, client: WorkerClient) -> None:
         super().__init__(tr("Devices"))
@@ -107,7 +108,10 @@ class DevicesCard(StaleCard):
         """By `DeviceStatus.id`."""
         self._off: set[str] = set()
         """Those that the user has switched off."""
-        add(self.body, self._notice, self._empty, self._rows, STRETCH)
+        self.offer = Button(tr("Use the GPU…"), clicked=self.link_clicked)
+        self.offer.hide()
+        self._has_packs = feed_here() is not None
+        add(self.body, self._notice, self._empty, self._rows, (self.offer, Qt.AlignmentFlag.AlignLeft), STRETCH)
         client.connected.connect(lambda snapshot: self._take_settings(snapshot.settings))
         client.settings.connect(self._take_settings)
 
@@ -115,6 +119,8 @@ class DevicesCard(StaleCard):
         self._rate.setText(tr("{pace} trained per second", pace=pace(status.task, status.samples_per_s)))
         if [device.id for device in status.devices] != list(self.devices):
             self._make_rows(status.devices)
+        torch_has_none = any(one.code == "device.torch_has_none" for device in status.devices for one in device.why)
+        self.offer.setVisible(torch_has_none and self._has_packs)
         for device in status.devices:
             self.devices[device.id].show(device, _words(device, status), *_taken(device, status))
 

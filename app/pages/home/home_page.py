@@ -16,6 +16,7 @@ from app.pages.home.network_card import NetworkCard
 from app.pages.home.runs_card import RunsCard
 from app.pages.home.state_card import StateCard
 from app.pages.home.today_card import TodayCard
+from app.pages.settings.settings_page import PACK
 from app.widgets.basics import Label, Notice, Pair, StaleCard
 from app.widgets.boxes import add, hbox, vbox
 from app.widgets.curve_plot import CurvePlot
@@ -86,6 +87,7 @@ class HomePage(Page):
         self.today.link_clicked.connect(lambda: actions.open_page.emit("contribution"))
         self.model.link_clicked.connect(lambda: actions.open_page.emit("model"))
         self.network.link_clicked.connect(lambda: actions.open_page.emit("network"))
+        self.devices.link_clicked.connect(lambda: actions.show_setting.emit(PACK))
         self.today.told.connect(self.network.show_totals)
         self._cards = (self.runs, self.today, self.model, self.devices, self.network)
         add(

@@ -13,6 +13,7 @@ from app import theme as look
 from app.background import in_background
 from app.formats import number
 from app.language import mark, told, tr
+from app.pages.settings.offer_card import how_far
 from app.pages.settings.setting_row import Section, action_row
 from app.pages.settings.synonyms import synonyms
 from app.widgets.basics import Bar, Divider, Label, Notice, Panel
@@ -28,6 +29,7 @@ LABELS = {
     "copies": mark("Copies kept for other peers"),
     "shards": mark("Data of runs"),
     "own": mark("Data of your own runs"),
+    "packs": mark("GPU packs"),
     "ledger": mark("Ledger and history"),
     "logs": mark("Log"),
     "other": mark("Key, settings and the rest"),
@@ -47,8 +49,6 @@ SURE = {
     "delete": mark("Delete everything now and quit Hearth?"),
 }
 ARCHIVES = mark("Backups (*.zip)")
-LEFT_S = 10.0
-"""What takes longer tells how long."""
 
 
 class DataCard(Section):
@@ -201,14 +201,9 @@ class DataCard(Section):
     def _show_progress(self, told: dict[str, float] | None) -> None:
         self.progress.setVisible(told is not None)
         self.left.setVisible(told is not None)
-        if told is None:
-            return
-        self.progress.set_value(told["done"] / max(told["total"], 1))
-        amounts = {"done": size(told["done"], number), "total": size(told["total"], number)}
-        words = tr("{done} of {total}", **amounts)
-        if told["left_s"] > LEFT_S:
-            words = tr("{done} of {total}, %Ln second(s) left", round(told["left_s"]), **amounts)
-        self.left.setText(words)
+        if told is not None:
+            self.progress.set_value(told["done"] / max(told["total"], 1))
+            self.left.setText(how_far(told))
 
     def _ended(self, code: int) -> None:
         process, self._process = self._process, None

@@ -14,6 +14,7 @@ from app.language import is_spoken, mark, told, tr, tr_setting
 from app.pages.settings.changes import DEFAULTS, Changes, Values
 from app.pages.settings.consent_card import ConsentCard
 from app.pages.settings.data_card import DataCard
+from app.pages.settings.pack_card import PackCard
 from app.pages.settings.recovery_words import WHAT, RecoveryWords
 from app.pages.settings.setting_row import Group, Row, Section, links_row, login_row, row_of
 from app.pages.settings.side import Side
@@ -40,7 +41,7 @@ FIRST_GROUPS = 3
 LOW = 480
 """Pixels that all sections need one below the other."""
 TRUST = mark("What leaves this PC, and which program runs here")
-IDENTITY, DATA, UPDATES, CONSENT = "Identity", "Data", "Updates", "Consent"
+IDENTITY, DATA, PACK, UPDATES, CONSENT = "Identity", "Data", "GPU pack", "Updates", "Consent"
 ABOVE = 14
 """Pixels over a section that was jumped to."""
 
@@ -79,18 +80,19 @@ class SettingsPage(Page):
         self.body.insertWidget(self.body.indexOf(self.groups[ADVANCED]), self.identity)
         self.data = DataCard(client.folder)
         self.body.insertWidget(self.body.indexOf(self.groups[ADVANCED]), self.data)
-        self.updates = UpdateCard(client.folder)
-        self.body.insertWidget(self.body.indexOf(self.groups[ADVANCED]), self.updates)
+        self.pack, self.updates = PackCard(client.folder), UpdateCard(client.folder)
+        for offer in (self.pack, self.updates):
+            self.body.insertWidget(self.body.indexOf(self.groups[ADVANCED]), offer)
         self.consent = ConsentCard(client.folder, actions)
         self.body.addWidget(self.consent)
         self.trust = Button(tr(TRUST), "link", "shield", clicked=lambda: actions.open_page.emit("trust"))
         add(self.body, (self.trust, Qt.AlignmentFlag.AlignLeft), STRETCH)
         self.sections: dict[str, Group | Section] = {**self.groups}
         advanced = self.sections.pop(ADVANCED)
-        self.sections |= {IDENTITY: self.identity, DATA: self.data, UPDATES: self.updates}
+        self.sections |= {IDENTITY: self.identity, DATA: self.data, PACK: self.pack, UPDATES: self.updates}
         self.sections |= {ADVANCED: advanced, CONSENT: self.consent}
         if is_elsewhere(client.folder):  # key and consent are the other PC's
-            for name in (IDENTITY, DATA, UPDATES, CONSENT):
+            for name in (IDENTITY, DATA, PACK, UPDATES, CONSENT):
                 self.sections.pop(name).hide()
         self.side.list_sections([(name, card.title.text()) for name, card in self.sections.items()])
         order_focus(self)
@@ -228,10 +230,13 @@ class SettingsPage(Page):
             self.side.set_current(above[-1])
 
     def show_setting(self, name: str) -> None:
-        """Show a setting, marked, to who comes from a rule that goes by it; the way back is offered."""
+        """Show a setting, marked, to who comes from a rule that goes by it; the way back is offered. Or a section."""
         self._actions.open_page.emit(self.name)
         self.search.clear()
         self._show_more()
+        if name in self.sections:
+            self.open_section(name)
+            return
         row = self.rows[name]
         for section, card in self.sections.items():
             if isinstance(card, Group):
@@ -245,7 +250,7 @@ class SettingsPage(Page):
 
     def start_folder(self, folder: Path) -> None:
         """Tell which folder Hearth was started with, which may lead to that of the data."""
-        self.data.start = self.updates.start = folder
+        self.data.start = self.pack.start = self.updates.start = folder
 
     # what the worker has
 

@@ -62,6 +62,7 @@ SYNONYMS = {
     "links": mark("url browser hearth:// protocol handler"),
     "identity": mark("key private key backup recovery words seed phrase password account"),
     "updates": mark("upgrade new version download release patch"),
+    "pack": mark("graphics card nvidia cuda video card faster download"),
     "data": mark("folder directory disk storage backup export import migrate reset uninstall remove erase wipe"),
     "consent": mark("quit exit close stop end uninstall revoke withdraw privacy agreement terms opt out"),
 }

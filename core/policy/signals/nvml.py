@@ -47,9 +47,10 @@ def load() -> bool:
             ctypes.CDLL("libnvidia-ml.so.1")
             return True
     except OSError as error:
-        if "cannot open shared object file: No such file" in str(error):
+        why = error.__cause__ or error  # PyInstaller's Python puts another error around it
+        if "cannot open shared object file: No such file" in str(why):
             return False
-        raise SourceError(notice("gpus.nvidia_broken", why=str(error))) from None
+        raise SourceError(notice("gpus.nvidia_broken", why=str(why))) from None
     return False
 
 

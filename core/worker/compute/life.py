@@ -41,6 +41,7 @@ class News(Enum):
     ASKED = "Somebody asks the model; compute is needed until `ANSWERED`."
     ANSWERED = "One who asked does not wait any more."
     LEAVE = "It shall save and end for good."
+    RENEW = "It shall save and end; the next process may begin at once."
     AGAIN = "What the last process failed for the want of is here."
     READY = "The process has loaded everything."
     SETTLED = "What must be known before the process trains is known."
@@ -165,6 +166,8 @@ class Life(msgspec.Struct, frozen=True):
     """Questions to the model that wait for an answer."""
     leaving: bool = False
     exceeded: Notice | None = None
+    renewed: bool = False
+    """Whether the process is to give way to another one."""
     grace_s: float = 10.0
     settling: float | None = None
     """Since when it is being found out what must be known before the process trains for the first time."""
@@ -267,6 +270,8 @@ def _noted(life: Life, event: Event, now: float) -> Outcome:
             life = but(life, retry=now, back_off_s=BACK_OFF_S[0])
         case News.LEAVE:
             life = but(life, leaving=True)
+        case News.RENEW:
+            life = but(life, renewed=life.phase != "absent")
         case News.READY if life.phase == "starting" and not life.dying:
             life = but(_entered(life, "stopped", now), failure=None, answers=not life.wanted)
         case News.SETTLED:
@@ -306,7 +311,7 @@ def _due(life: Life, now: float, heard: float) -> Outcome:
             return but(life, retry=None), ()
         case "starting" if now >= life.since + START_S:
             return _killed(life, notice("compute.not_ready", within=START_S))
-        case "starting" if life.leaving or not life.busy:  # there is nothing to save yet
+        case "starting" if life.leaving or life.renewed or not life.busy:  # there is nothing to save yet
             return _killed(_entered(life, "leaving", now))
         case "stopping" if now >= life.since + STOP_S:
             return _killed(life, notice("compute.did_not_stop", within=STOP_S))
@@ -314,7 +319,7 @@ def _due(life: Life, now: float, heard: float) -> Outcome:
             return _killed(life, notice("compute.no_sign", within=LIFE_SIGN_S))
         case "leaving" if now >= min(life.since + QUIT_S, heard + SILENT_S):
             return _killed(life)
-        case _ if running and (life.leaving or life.exceeded or (may_wait and now >= life.grace_end)):
+        case _ if running and (life.leaving or life.exceeded or life.renewed or (may_wait and now >= life.grace_end)):
             return _entered(life, "leaving", now), (Order.QUIT,)
         case "stopped" if life.wanted and life.settling is None:
             return but(life, settling=now), (Order.SETTLE,)
@@ -344,7 +349,7 @@ def _ended(life: Life, event: Ended, now: float) -> Outcome:
     asked = life.phase == "leaving" and (event.code == 0 or event.killed)
     by_itself = not event.killed and event.code != 0
     trouble = life.exceeded if asked else event.why if by_itself or not life.killed else life.killed
-    after = but(_entered(life, "absent", now), exceeded=None, killed=None, dying=False, answers=False)
+    after = but(_entered(life, "absent", now), exceeded=None, renewed=False, killed=None, dying=False, answers=False)
     if trouble:
         back_off_s = BACK_OFF_S[0] if now - life.born > HEALTHY_S else life.back_off_s
         after = but(after, failure=trouble, retry=now + back_off_s, back_off_s=min(2 * back_off_s, BACK_OFF_S[1]))

@@ -1,5 +1,7 @@
 """What a compute process's supervisor asks of, and tells, whom the process works for."""
 
+from pathlib import Path
+
 from core.contracts.notices import Notice
 from core.contracts.pipe import Work
 from core.contracts.status import CurvePoint
@@ -45,6 +47,18 @@ class Owner:
 
     async def admit(self, pid: int) -> None:
         """Awaited before a process is told anything: until then it takes next to no memory."""
+
+    async def pack(self) -> Path | None:
+        """The folder of another torch than Hearth's own, by which the next process goes."""
+        return None
+
+    async def give_up(self, pack: Path, why: Notice) -> None:
+        """A process did not come up with a pack.
+
+        Args:
+            pack: its folder.
+            why: it ended.
+        """
 
     async def settle(self) -> None:
         """Awaited before a process trains for the first time, for `core.worker.compute.life.SETTLE_S` at most."""

@@ -12,7 +12,6 @@ from core.contracts import pipe
 from core.contracts.errors import CallTimeout, ComputeError, ProtocolError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
-from core.contracts.pipe import AskSpace, Configure
 from core.experts.grid import Uid
 from core.net.background import Background
 from core.pipe.calls import Calls
@@ -80,8 +79,7 @@ class ComputeSupervisor:
         self._life = Life(grace_s=memory_grace_s)
         self._link: ComputeLink | None = None
         self._alarm: asyncio.TimerHandle | None = None
-        self._work = Background()
-        self._over = asyncio.Event()
+        self._work, self._over = Background(), asyncio.Event()
         self._error: BaseException | None = None
         self._fault: Notice | None = None
         self.figures = Figures(owner, calls, hosted, progress, lambda: self.at_work)
@@ -122,6 +120,13 @@ class ComputeSupervisor:
     def try_again(self) -> None:
         """Start a process at once where one failed for want of something that is here now."""
         self._happened(News.AGAIN)
+
+    async def renew(self) -> None:
+        """Have the process save and end; returns when it has. Another one begins if it is needed."""
+        link = self._link
+        self._happened(News.RENEW)
+        if link is not None:
+            await link.exited()
 
     def leave(self) -> None:
         """Save and end; `run` returns then."""
@@ -297,14 +302,13 @@ class ComputeSupervisor:
 
     async def _live(self) -> None:
         """One process, from its start to its end."""
-        exhausted, self._fault = self.exhausted, None
+        exhausted, self._fault, pack = self.exhausted, None, await self._owner.pack()
         try:
-            self._link = link = await ComputeLink.start(self.calls)
+            self._link = link = await ComputeLink.start(self.calls, pack)
             self.hosted.computes = True
         except ComputeError as error:
             self._happened(life.Ended(error.notice, excused=True))
             return
-        explained: Notice | None = None
         try:
             if self._life.dying:
                 link.kill()
@@ -315,12 +319,12 @@ class ComputeSupervisor:
             self._happened(life.Broken(error.notice))
         finally:
             code = await link.close(1.0)
-            self._link = None
-            self.hosted.computes = False
-        if not link.killed:
-            explained = self._owner.explain(code)
+            self._link, self.hosted.computes = None, False
+        explained = None if link.killed else self._owner.explain(code)
         why = self._fault or explained or cause_of_death(code)
         excused = explained is not None or self.exhausted > exhausted
+        if pack is not None and self.phase == "starting" and not excused:
+            await self._owner.give_up(pack, why)
         self._happened(life.Ended(why, code, link.killed, excused))
 
     async def _configure(self, pid: int) -> None:
@@ -328,8 +332,8 @@ class ComputeSupervisor:
         self.figures.begin()
         self.terms.begin()
         folder, experts, networked = str(self._folder), self.hosted.first(self._owner.alone()), self._owner.networked()
-        threads, trains = self.terms.threads, self.trains
-        what = Configure(self._manifest, folder, threads, trains, experts, networked, self._shuffle)
+        threads, shuffle = self.terms.threads, self._shuffle
+        what = pipe.Configure(self._manifest, folder, threads, self.trains, experts, networked, shuffle)
         with contextlib.suppress(ComputeError):  # it has ended, which is told elsewhere
             self._ready(await self.calls.call(pipe.CONFIGURE, what))
 
@@ -377,7 +381,7 @@ class ComputeSupervisor:
         late = any(expert.updates > versions.get(expert.uid, 0) for expert in self.hosted.experts)
         self._happened(life.Saved(complete=message.error is not None or not late))
 
-    async def _give_space(self, ask: AskSpace) -> int:
+    async def _give_space(self, ask: pipe.AskSpace) -> int:
         try:
             return await self._files.quota.grant(self._files, ask.part, ask.needed, ask.wanted, ask.superseded)
         except OSError as error:  # one file at a time, until it can be told again

@@ -1,0 +1,136 @@
+"""Puts a pack together: each wheel is fetched by its hash, checked and unpacked, one after the other.
+
+By `zipfile` and not by uv or pip: both want a Python interpreter to install for, which a package of Hearth does not
+have. Nothing is left for them to decide either: the feed names every wheel by its hash. Killed at any moment, it is
+gone on with; a pack's folder has its name only when all of it is there.
+"""
+
+import errno
+import hashlib
+import os
+import shutil
+import zipfile
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+import urllib3
+
+from core.contracts.errors import UpdateError
+from core.contracts.notices import notice
+from core.regular_files import open_regular
+from core.store.writing import PARTIAL, sync_folder, write_whole
+from core.update.feed import QUIET_S, PackOffer
+from core.update.fetching import CHUNK, DOWNLOADS, Told, Wrong, fetch
+from core.update.packs import PACK_FILE, Wheel
+from core.update.releases import File
+
+UNPACKED = ".unpacked"
+"""In a pack's folder, while it is put together: a file for each wheel that is in it."""
+LIBRARIES = ("purelib", "platlib")
+"""What of a wheel's `.data` is imported; the rest are programs and headers."""
+
+
+def assemble(runtimes: Path, offer: PackOffer, told: Told = lambda done, total: None) -> Path:
+    """Have a pack in its folder.
+
+    Args:
+        runtimes: the folder of all packs.
+        offer: what the feed vouches for.
+        told: is told how many bytes of how many have come.
+
+    Returns:
+        The pack's folder.
+
+    Raises:
+        UpdateError: a wheel does not come, or the disk is full; what has come is kept for the next try.
+    """
+    pack = runtimes / offer.id
+    if pack.is_dir():
+        return pack
+    begun = pack.with_name(pack.name + PARTIAL)
+    try:
+        (begun / UNPACKED).mkdir(parents=True, exist_ok=True)
+        (runtimes / DOWNLOADS).mkdir(exist_ok=True)
+        _remove_others(runtimes, offer, begun)
+        missing = [wheel for wheel in offer.pack.wheels if not (begun / UNPACKED / wheel.sha256).exists()]
+        _check_room(runtimes, missing)
+        _fetch_all(runtimes, offer, begun, missing, told)
+        shutil.rmtree(begun / UNPACKED)
+        write_whole(begun / PACK_FILE, [offer.document])
+        begun.replace(pack)
+        sync_folder(runtimes)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise UpdateError(notice("update.disk_full")) from error
+        why = str(error.strerror or error)
+        raise UpdateError(notice("pack.not_written", folder=str(runtimes), why=why)) from error
+    shutil.rmtree(runtimes / DOWNLOADS, ignore_errors=True)
+    return pack
+
+
+def _remove_others(runtimes: Path, offer: PackOffer, begun: Path) -> None:
+    """What is left of another pack that was not brought to its end."""
+    wanted = {wheel.sha256 for wheel in offer.pack.wheels}
+    for path in (runtimes / DOWNLOADS).iterdir():
+        if path.name not in wanted:
+            path.unlink()
+    for path in runtimes.glob(f"*{PARTIAL}"):
+        if path.is_dir() and path != begun:
+            shutil.rmtree(path)
+
+
+def _check_room(runtimes: Path, missing: list[Wheel]) -> None:
+    """Whether all wheels fit unpacked, beside the largest one as it comes.
+
+    Raises:
+        UpdateError: they do not.
+    """
+    needed = sum(wheel.unpacked for wheel in missing) + max((wheel.size for wheel in missing), default=0)
+    free = shutil.disk_usage(runtimes).free + sum(path.stat().st_size for path in (runtimes / DOWNLOADS).iterdir())
+    if needed > free:
+        raise UpdateError(notice("pack.no_room", needed=needed, free=free))
+
+
+def _fetch_all(runtimes: Path, offer: PackOffer, begun: Path, missing: list[Wheel], told: Told) -> None:
+    done, total = 0, sum(wheel.size for wheel in missing)
+    with urllib3.PoolManager(timeout=urllib3.Timeout(QUIET_S), headers={"User-Agent": "hearth"}, retries=3) as pool:
+        for wheel in missing:
+            urls = [f"{source.rstrip('/')}/{wheel.sha256}" for source in offer.sources]
+            if wheel.url:
+                urls.insert(0, wheel.url)
+            file, path = File(wheel.name, wheel.size, wheel.sha256, wheel.size), runtimes / DOWNLOADS / wheel.sha256
+            fetch(pool, urls, file, path, partial(_unpack, path, file, begun), partial(_tell, told, done, total))
+            done += wheel.size
+
+
+def _tell(told: Told, before: int, total: int, more: int) -> None:
+    told(before + more, total)
+
+
+def _unpack(path: Path, wheel: File, folder: Path) -> None:
+    """Unpack a wheel, and have it on the disk.
+
+    Raises:
+        Wrong: it is another file.
+        OSError: it cannot be written.
+    """
+    with open_regular(path) as opened:
+        if hashlib.file_digest(opened, "sha256").hexdigest() != wheel.sha256:
+            raise Wrong(f"{wheel.path} is not what the feed says")
+        with zipfile.ZipFile(opened) as archive:
+            for entry in archive.infolist():
+                parts = PurePosixPath(entry.filename).parts
+                if parts[0].endswith(".data"):
+                    parts = parts[2:] if parts[1] in LIBRARIES else ()
+                if parts and not entry.is_dir():
+                    _write(archive, entry, folder.joinpath(*parts))
+    if hasattr(os, "sync"):
+        os.sync()
+    (folder / UNPACKED / wheel.sha256).touch()
+
+
+def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with archive.open(entry) as source, path.open("wb") as out:
+        shutil.copyfileobj(source, out, CHUNK)
+    path.chmod(0o755 if entry.external_attr >> 16 & 0o100 else 0o644)
