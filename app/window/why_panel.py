@@ -19,7 +19,7 @@ from app.window.focus_ring import FocusRing
 from app.window.rule_row import MARKS, SETTINGS, RuleRow
 from app.window.sheet import Sheet
 from core.contracts.status import STATE_WORD, Status, YieldStatus
-from core.control.why import FEW, PROMISE_MS, UNKNOWN, Why, promise, uses_gpus, verdict, why
+from core.control.why import FEW, LIFTED, PROMISE_MS, UNKNOWN, Why, promise, uses_gpus, verdict, why
 
 WIDTH = 612
 DOTS_HEIGHT = 64
@@ -231,7 +231,7 @@ def _summary(answer: Why) -> str:
         first = tr("{some} of %Ln rule(s) stop something.", many, some=number(stopping))
         if stopping == 1:
             first = tr("1 of %Ln rule(s) stops something.", many)
-    elif lifted := sum(rule.lifted_until is not None for rule in answer.rules):
+    elif lifted := sum(verdict(rule, gpus).code == LIFTED for rule in answer.rules):
         first = tr("No rule stops anything; %Ln of {all} is (are) lifted.", lifted, all=number(many))
     elif unknown:
         first = tr("No rule stops anything; %Ln of {all} is (are) not known.", unknown, all=number(many))

@@ -82,6 +82,18 @@ def test_f1_shows_every_rule_with_verdict_and_end(qtbot: QtBot, window: MainWind
     assert misfits(window.why.panel) == []
 
 
+def test_start_now_is_not_counted_among_the_rules_that_it_lifts(window: MainWindow) -> None:
+    until = time.time() + 3600
+    pressed = msgspec.structs.replace(
+        RULES[0], live=notice("choice.start_now", end=until), lifted_until=until, offers="end"
+    )
+    held = msgspec.structs.replace(RULES[2], stops=(), until=(), lifted_until=until)
+    window.update_status(make_status(cpu=True, why=[pressed, RULES[1], held, RULES[3]]))
+    window.why.open_panel()
+    assert [row.accessibleName().endswith("lifted") for row in window.why.rows].count(True) == 1
+    assert window.why._said.text().startswith("No rule stops anything; 1 of 4 is lifted.")
+
+
 def test_what_a_trainer_waits_for_has_a_row_and_decides_nothing(window: MainWindow) -> None:
     live, wants, until = notice("trunk.waits_round", n=2), notice("trunk.wants"), notice("trunk.ends_round")
     window.update_status(
