@@ -260,7 +260,7 @@ LINE = LineStatus(
 
 
 def traffic(params: dict[str, Any]) -> Series:
-    """An hour in which calls and copies went out, and credit for once."""
+    """An hour in which the upload was measured, calls and copies went out, and credit for once."""
     quiet = [0.0] * (MINUTES - 1)
     sent = params["metric"] == "bytes_out"
     values = {
@@ -269,6 +269,7 @@ def traffic(params: dict[str, Any]) -> Series:
         "network.data": [*quiet, 2e6],
         "network.other": [*quiet, 1e6],
         "network.credit": [*quiet, 1e3],
+        "network.line": [5e6, *quiet],
         "cpu": [5e9, *quiet],
     }
     times = [1_760_000_000 + 60 * minute for minute in range(MINUTES + 1)]
@@ -280,15 +281,16 @@ def test_bandwidth_is_drawn_by_kind_and_read_by_keyboard(qtbot: QtBot, toy: ToyW
     page.update_status(make_status(line=LINE))
     card = page.bandwidth
     card._look_again()
-    qtbot.waitUntil(lambda: card.words.text() == "Sent in 1 hour: 15.0 MB")
-    kinds = ["Expert calls", "Copies of checkpoints", "The run's data", "Headers and the rest", "All else"]
+    qtbot.waitUntil(lambda: card.words.text() == "Sent in 1 hour: 20.0 MB")
+    kinds = ["Expert calls", "Copies of checkpoints", "The run's data", "Measuring your upload", "Headers and the rest"]
+    kinds += ["All else"]
     assert [part.name for part in card.plot.bars.parts] == kinds
     card.plot.setFocus()
     QTest.keyClick(card.plot, Qt.Key.Key_End)
     assert card.words.text().endswith("The run's data 2.0 MB, Headers and the rest 1.0 MB, All else 1.0 kB)")
     heads, rows = card.plot.table()
     assert list(heads) == ["When", "Sent, 1 hour", *kinds]
-    assert len(rows) == MINUTES and rows[0][1:] == ["3.0 MB", "0 B", "3.0 MB", "0 B", "0 B", "0 B"]
+    assert len(rows) == MINUTES and rows[0][1:] == ["8.0 MB", "0 B", "3.0 MB", "0 B", "5.0 MB", "0 B", "0 B"]
     QTest.keyClick(card.plot, Qt.Key.Key_Home)
     card.way.set_value("received")
     card.way.chosen.emit("received")

@@ -33,6 +33,7 @@ PARTS: tuple[tuple[str, str | float, tuple[str, ...]], ...] = (
     ("data", "peer_b", ("data",)),
     ("trunk", "peer_c", ("trunk",)),
     ("dht", "peer", ("dht",)),
+    ("line", "warn", ("line",)),
     ("relay", "pause", ("relay",)),
     ("other", "peer_rest", ("other",)),
 )
