@@ -11,8 +11,9 @@ from core.commands import common
 from core.commands.devices import energy_line
 from core.contracts.attention import labelled
 from core.contracts.control import StatusParams
-from core.contracts.errors import DataFolderError
+from core.contracts.errors import DataFolderError, NetworkError
 from core.contracts.kinds import TASKS
+from core.contracts.network_status import NetworkParams, NetworkStatus
 from core.contracts.notices import english, notice
 from core.contracts.status import STATE_WORD, ProcessStatus, Status
 from core.regular_files import open_regular
@@ -24,23 +25,28 @@ def status(options: argparse.Namespace) -> None:
         status = client.call("status", {}, Status)
         more = [] if options.json else status.runs[1:]
         others = [client.call("status", StatusParams(run.id), Status) for run in more]
+        try:
+            network = client.call("network", NetworkParams(0, 0), NetworkStatus)
+        except NetworkError:  # it works alone
+            network = None
     if options.json:
         common.print_json(status)
     else:
-        print(describe(status, others))
+        print(describe(status, others, network))
 
 
-def describe(status: Status, others: list[Status]) -> str:
+def describe(status: Status, others: list[Status], network: NetworkStatus | None) -> str:
     """The status of a PC in words.
 
     Args:
         status: of the PC, with the first of its runs.
         others: the same with each other run.
+        network: None: it was started without one.
     """
     rows = [("State", f"{STATE_WORD[status.state]}: {english(status.reason)} {english(status.until)}")]
     at_goal = {run.id for run in status.runs if run.reached}
     rows += [row for one in (status, *others) for row in _run(one, one.run_id in at_goal)]
-    rows += [("Memory", ", ".join(map(_memory, status.processes)))]
+    rows += [("Peers", _peers(network)), ("Memory", ", ".join(map(_memory, status.processes)))]
     if status.energy is not None:
         rows += [("Energy", energy_line(status.energy))]
     if status.line is not None:
@@ -51,6 +57,12 @@ def describe(status: Status, others: list[Status]) -> str:
             *(f"{word}: {said}" for word, said in labelled(status.attention)),
         ]
     )
+
+
+def _peers(network: NetworkStatus | None) -> str:
+    if network is None:
+        return "none: this PC works alone, as its settings say or as it was started without --join"
+    return f"{network.connected:,} connected" if network.connected else "none is connected: this PC trains alone"
 
 
 def _memory(process: ProcessStatus) -> str:

@@ -83,6 +83,7 @@ def test_the_command_line_pauses_resumes_and_tells(paused: RunningWorker) -> Non
     assert status.until_time is not None and abs(status.until_time - status.time - 3600) < 60
     words = hearth(paused.folder, "status").stdout
     assert "paused" in words and "Handwritten digits" in words
+    assert "Peers    none: this PC works alone" in words
     assert "paused" in hearth(paused.folder, "log").stdout
 
 
