@@ -521,8 +521,8 @@
       <translation>Der PC einer Freiwilligen oder eines Freiwilligen</translation>
     </message>
     <message>
-      <source>No work from this period is verified yet. That happens once a trainer has asked for part of it again.</source>
-      <translation>Für diesen Zeitraum ist noch keine Arbeit bestätigt. Das geschieht, sobald ein Trainer einen Teil davon erneut abgefragt hat.</translation>
+      <source>No work from this period counts here yet. It must be verified by somebody this PC believes: itself, an organiser or a peer that the run names.</source>
+      <translation>Noch zählt hier keine Arbeit aus dieser Zeit. Bestätigen muss sie jemand, dem dieser PC glaubt: er selbst, ein Veranstalter oder ein Peer, den der Lauf nennt.</translation>
     </message>
     <message>
       <source>Today</source>
@@ -1145,8 +1145,8 @@
       <translation>Das ganze Modell</translation>
     </message>
     <message>
-      <source>{share} load</source>
-      <translation>zu {share} ausgelastet</translation>
+      <source>{share} for Hearth</source>
+      <translation>{share} für Hearth</translation>
     </message>
     <message>
       <source>Use the GPU…</source>

@@ -403,7 +403,7 @@ def test_the_leaderboard_and_the_badges_tell_what_was_verified(
     assert "11 more peers: 500 TFLOP." in told and "chosen a name in Settings" in told
     contribution.leaderboard.time._buttons["today"].setFocus()
     QTest.keyClick(contribution.leaderboard.time._buttons["today"], Qt.Key.Key_Space)
-    assert "No work from this period is verified yet" in texts(contribution.leaderboard)
+    assert "No work from this period counts here yet" in texts(contribution.leaderboard)
     qtbot.waitUntil(lambda: contribution.badges.days.accessibleName() == "Days with verified work: 8 of 30")
     assert contribution.badges.flops.accessibleName() == "Verified operations: 24 GFLOP of 1 TFLOP"
     earned = [badge.accessibleName() for badge in contribution.badges.days._shown]

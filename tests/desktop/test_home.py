@@ -141,7 +141,7 @@ def test_figures_are_those_of_the_status(home: tuple[MainWindow, HomePage, Actio
     shown = texts(page)
     for text in ("96.1%", "0.123", "1,813 samples trained per second", "52 per second", "32 experts, 1 thread"):
         assert text in shown, text
-    for text in ("Some Processor", "48% load", "64 MB of 16 GB", "58 °C", "31 W"):
+    for text in ("Some Processor", "48% for Hearth", "64 MB of 16 GB", "58 °C", "31 W"):
         assert text in shown, text
     memory = next(label for label in page.findChildren(QLabel) if label.toolTip() == "Worker 61 MB")
     assert memory.text() == "64 MB of 16 GB"

@@ -58,7 +58,7 @@ def test_one_run_is_named_and_offers_no_choice(qtbot: QtBot, start: Start, toy: 
     chooser, home = desktop.window.footer.run, desktop.window.pages[0]
     qtbot.waitUntil(lambda: chooser.label.text() == "Run: Handwritten digits (digits)")
     assert isinstance(home, HomePage)
-    assert chooser.choice.isHidden() and home.runs.isHidden()
+    assert chooser.choice.isHidden() and home.runs.isHidden() and home.model._run.isHidden()
 
 
 def test_the_run_that_is_chosen_is_the_one_that_is_shown(qtbot: QtBot, start: Start, toy: ToyWorker) -> None:  # noqa: F811
@@ -72,11 +72,13 @@ def test_the_run_that_is_chosen_is_the_one_that_is_shown(qtbot: QtBot, start: St
     qtbot.waitUntil(lambda: len(home._points) == 2)
     qtbot.waitUntil(lambda: [row.share for row in home.runs.model.shown] == [0.75, 0.25])
     assert home.runs.isVisible()
+    qtbot.waitUntil(lambda: home.model._run.isVisible() and home.model._run.text() == "Handwritten digits")
     chooser.choice.setFocus()
     QTest.keyClick(chooser.choice, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: desktop._last is not None and desktop._last.run_id == TEXT.id)
     assert chooser.choice.currentText() == "The Python manual"
     assert home._points == POINTS[TEXT.id], "the curve is that of the first run"
+    qtbot.waitUntil(lambda: home.model._run.text() == "The Python manual")
     toy.tell("curve", CurvePoint(9, 288, 1.5, 0.3))
     qtbot.waitUntil(lambda: len(home._points) == 3)
     desktop.client.grid(0, lambda grid: None, lambda error: None)

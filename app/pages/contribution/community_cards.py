@@ -21,7 +21,10 @@ from core.contracts.credit import DAY_S, Credit, Leaderboard, Ranked, Ranking
 from core.contracts.words import operations
 
 TIMES = {"today": mark("Today"), "week": mark("7 days"), "ever": mark("All time")}
-NOBODY = mark("No work from this period is verified yet. That happens once a trainer has asked for part of it again.")
+NOBODY = mark(
+    "No work from this period counts here yet. "
+    "It must be verified by somebody this PC believes: itself, an organiser or a peer that the run names."
+)
 SIDE = 30
 """Of a badge, pixels."""
 Write = Callable[[float], str]

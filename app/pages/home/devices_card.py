@@ -76,7 +76,7 @@ class _Device:
         """
         self.words.setText(words)
         load, memory = device.load or 0.0, device.memory_bytes or 0
-        self.load.setText(tr("{share} load", share=percent(load, 0)))
+        self.load.setText(tr("{share} for Hearth", share=percent(load, 0)))
         of = {"used": data_size(taken, 10), "all": data_size(memory, 10)}  # there is little room
         self.memory.setText(tr("{used} of {all}", **of) if memory else of["used"])
         self.memory.setToolTip(by)

@@ -10,14 +10,14 @@ from PySide6.QtGui import QShowEvent
 from app import theme as look
 from app.actions import Actions
 from app.formats import NONE, number, percent, short
-from app.language import clock, mark, told, tr
+from app.language import clock, mark, told, tr, tr_run
 from app.pages.home.devices_card import DevicesCard
 from app.pages.home.network_card import NetworkCard
 from app.pages.home.runs_card import RunsCard
 from app.pages.home.state_card import StateCard
 from app.pages.home.today_card import TodayCard
 from app.pages.settings.settings_page import PACK
-from app.widgets.basics import Label, Notice, Pair, StaleCard
+from app.widgets.basics import ElidedLabel, Label, Notice, Pair, StaleCard
 from app.widgets.boxes import add, hbox, vbox
 from app.widgets.curve_plot import CurvePlot
 from app.window.page import Page
@@ -46,6 +46,9 @@ class ModelCard(StaleCard):
         self._loss = CurvePlot(tr("Loss"), "peer", lambda value: number(value, 3), short, None, tr(UNKNOWN))
         self.values = [Label(NONE, "num"), Label(NONE, "num")]
         meanings = tr("correct on unseen samples"), tr("loss on them, lower is better")
+        self._run = ElidedLabel("", "cap", "text2")
+        self._run.hide()
+        self.body.addWidget(self._run)
         row = hbox(spacing=look.XL)
         for figure, meaning, plot in zip(self.values, meanings, (self._accuracy, self._loss), strict=True):
             column = vbox(figure, Label(meaning, "cap", "text2", wrap=True), look.S, (plot, 1), spacing=0)
@@ -60,6 +63,11 @@ class ModelCard(StaleCard):
     def set_connected(self, connected: bool) -> None:
         for plot in (self._accuracy, self._loss):
             plot.set_empty(tr(NO_CURVE) if connected else tr(UNKNOWN))
+
+    def update_status(self, status: Status) -> None:
+        """Name the run where this PC works on several."""
+        self._run.setText(tr_run(status.run_title))
+        self._run.setVisible(len(status.runs) > 1)
 
     def set_points(self, points: list[CurvePoint]) -> None:
         newest = points[-1] if points else None
@@ -158,6 +166,7 @@ class HomePage(Page):
         self.model.set_points(self._points)
         if self._status is not None:
             self.runs.update_status(self._status)
+            self.model.update_status(self._status)
             self.devices.update_status(self._status)
             if self._status.events:
                 self.network.show_event(self._status.events[-1])
