@@ -2308,8 +2308,8 @@
       <translation>Am Lauf „{run}“ können nur Leute teilnehmen, die du einlädst. Der Link, den du hier erzeugst, lässt einen PC herein. Frage die Person nach der Adresse ihres PCs: Sie steht dort auf der Seite Netzwerk.</translation>
     </message>
     <message>
-      <source>Every Hearth has this run, so no link is needed. Send the address of this PC: the page Network shows and copies it. On the other PC it is added on the page Network.</source>
-      <translation>Jedes Hearth hat diesen Lauf, deshalb ist kein Link nötig. Schicke die Adresse dieses PCs: Die Seite Netzwerk zeigt und kopiert sie. Auf dem anderen PC wird sie auf der Seite Netzwerk hinzugefügt.</translation>
+      <source>Every Hearth has this run, so no link is needed. Send the address of this PC. On the other PC it is added on the page Network.</source>
+      <translation>Jedes Hearth hat diesen Lauf, deshalb ist kein Link nötig. Schicke die Adresse dieses PCs. Auf dem anderen PC wird sie auf der Seite Netzwerk hinzugefügt.</translation>
     </message>
     <message>
       <source>The run “{run}” is by invitation only. Only its organiser can invite, on the PC with the key {key}. The link below shows others what the run is. To take part, they must send the organiser the address on their page Network.</source>
@@ -2369,6 +2369,10 @@
     <message>
       <source>There is no link to this run.</source>
       <translation>Zu diesem Lauf gibt es keinen Link.</translation>
+    </message>
+    <message>
+      <source>Copy the address</source>
+      <translation>Adresse kopieren</translation>
     </message>
     <message>
       <source>Fill in the address of their PC and their name.</source>

@@ -432,10 +432,13 @@ def test_a_run_without_a_link_says_why(qtbot: QtBot, toy: ToyWorker, desktop: De
 
 def test_a_run_that_comes_with_hearth_needs_no_link(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
     digits = details_of(manifests.load("digits"))
-    toy.answers["run_details"] = lambda params: digits
+    toy.answers |= {"run_details": lambda params: digits, "network": lambda params: make_network([])}
     desktop.invite_sheet.open_for(digits.id)
     qtbot.waitUntil(lambda: "Send the address of this PC" in desktop.invite_sheet.said.text())
-    assert not desktop.invite_sheet.shown.isVisible()
+    qtbot.waitUntil(desktop.invite_sheet.shown.isVisible)
+    assert desktop.invite_sheet.copy.text() == "Copy the address" and not desktop.invite_sheet.code.isVisible()
+    desktop.invite_sheet.copy.click()
+    assert QGuiApplication.clipboard().text() == make_network([]).address
 
 
 BY_TOKENS = msgspec.structs.replace(

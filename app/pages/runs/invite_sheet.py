@@ -19,7 +19,7 @@ from app.window.focus_ring import FocusRing, order_focus
 from app.window.sheet import Sheet
 from app.worker.client import WorkerClient
 from core.contracts.access import LONGEST_DAYS
-from core.contracts.control import GrantParams, RunLinked
+from core.contracts.control import GrantParams
 from core.contracts.errors import HearthError
 from core.contracts.run_details import RunDetails
 
@@ -34,8 +34,8 @@ ASKS = mark(
     "person for the address of their PC: it is on their page Network."
 )
 COMES_ALONG = mark(
-    "Every Hearth has this run, so no link is needed. Send the address of this PC: the page Network shows and copies "
-    "it. On the other PC it is added on the page Network."
+    "Every Hearth has this run, so no link is needed. Send the address of this PC. "
+    "On the other PC it is added on the page Network."
 )
 ORGANISER_ONLY = mark(
     "The run “{run}” is by invitation only. Only its organiser can invite, on the PC with the key {key}. The link "
@@ -122,6 +122,7 @@ class InviteSheet(Sheet):
             return
         if run.id in built_in():
             self.said.setText(tr(COMES_ALONG))
+            self._client.network(0, lambda network: self._show(run.id, network.address), self._refuse)
             return
         if run.invites:
             for field in (self.peer, self.name):
@@ -138,7 +139,7 @@ class InviteSheet(Sheet):
         )
         if run.manifest.access == "tokens":
             words = tr(ORGANISER_ONLY, run=run.id, key=str(run.manifest.organiser)[:SHOWN])
-        self._client.run_link(run.id, lambda linked: self._show(run.id, linked, words), self._fail)
+        self._client.run_link(run.id, lambda linked: self._show(run.id, linked.link, words), self._fail)
 
     def _make(self) -> None:
         """Give the token, if there is to whom."""
@@ -158,17 +159,20 @@ class InviteSheet(Sheet):
         )
         self.notice.set_text("")
         self.make.setEnabled(False)
-        self._client.grant(asked, lambda linked: self._show(asked.run, linked, words), self._refuse)
+        self._client.grant(asked, lambda linked: self._show(asked.run, linked.link, words), self._refuse)
 
-    def _show(self, run_id: str, linked: RunLinked, words: str) -> None:
+    def _show(self, run_id: str, text: str, words: str = "") -> None:
+        """Show a link with its words, or this PC's address beneath those that are there."""
         self.make.setEnabled(True)
         if run_id != self._run_id:
             return
         self.form.hide()
-        self.said.setText(words)
-        self.link.setText(linked.link)
-        self.code.show_text(linked.link)
-        self.copy.setText(tr("Copy the link"))
+        if words:
+            self.said.setText(words)
+            self.code.show_text(text)
+        self.code.setVisible(bool(words))  # an address is added by hand
+        self.link.setText(text)
+        self.copy.setText(tr("Copy the link") if words else tr("Copy the address"))
         self.shown.show()
         order_focus(self.panel)
 
