@@ -56,7 +56,7 @@ def assemble(runtimes: Path, offer: PackOffer, told: Told = lambda done, total: 
     try:
         (begun / UNPACKED).mkdir(parents=True, exist_ok=True)
         (runtimes / DOWNLOADS).mkdir(exist_ok=True)
-        _remove_others(runtimes, offer, begun)
+        _remove_other_downloads(runtimes, offer)
         missing = [wheel for wheel in offer.pack.wheels if not (begun / UNPACKED / wheel.sha256).exists()]
         _check_room(runtimes, missing)
         _fetch_all(runtimes, offer, begun, missing, told)
@@ -73,15 +73,12 @@ def assemble(runtimes: Path, offer: PackOffer, told: Told = lambda done, total: 
     return pack
 
 
-def _remove_others(runtimes: Path, offer: PackOffer, begun: Path) -> None:
+def _remove_other_downloads(runtimes: Path, offer: PackOffer) -> None:
     """What is left of another pack that was not brought to its end."""
     wanted = {wheel.sha256 for wheel in offer.pack.wheels}
     for path in (runtimes / DOWNLOADS).iterdir():
         if path.name not in wanted:
             path.unlink()
-    for path in runtimes.glob(f"*{PARTIAL}"):
-        if path.is_dir() and path != begun:
-            shutil.rmtree(path)
 
 
 def _check_room(runtimes: Path, missing: list[Wheel]) -> None:

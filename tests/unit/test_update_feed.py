@@ -233,3 +233,18 @@ def test_the_launcher_falls_back_on_the_former_version(feed: Feed, installed: In
     shutil.rmtree(installed.folder(installed.id))
     gone = start(installed.root, "which")
     assert gone.returncode == 127 and "no version is installed" in gone.stderr
+
+
+def test_a_trial_that_cannot_be_noted_starts_the_former_version(feed: Feed, installed: Installation) -> None:
+    """As on a disk that is full, or read-only by now."""
+    feed.publish("0.2.0")
+    offer = offered(installed)
+    assemble(installed, offer)
+    installed.switch(offer.id)
+    (installed.root / "trial").touch()
+    (installed.root / "tried").symlink_to("nowhere/tried")
+    for _ in range(2):
+        tried = start(installed.root, "which")
+        assert (tried.returncode, tried.stdout, tried.stderr) == (0, "0.1.0\n", "")
+    (installed.root / "tried").unlink()
+    assert start(installed.root, "which").stdout == "0.2.0\n"
