@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -23,6 +24,7 @@ cd "{root}" || exit 1
 {then}
 exec "{python}" -m ${{HEARTH_TEST_MODULE:-core}} "$@"
 """
+CHUNK = 65_536
 TORCH = 300_000
 """Bytes of what stands for torch."""
 
@@ -75,6 +77,26 @@ class Server:
     def files(self) -> int:
         """Bytes of files given so far, without metadata and lists."""
         return sum(size for path, _, size in self.asked if path.startswith("/files/"))
+
+
+@contextlib.contextmanager
+def answering(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """The address of a server that does to each connection what it likes, once it was asked something."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):  # the test is over
+                while True:
+                    threading.Thread(target=one, args=server.accept()[:1], daemon=True).start()
+
+        def one(asked: socket.socket) -> None:
+            with asked, contextlib.suppress(OSError):
+                asked.recv(CHUNK)
+                answer(asked)
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+        server.shutdown(socket.SHUT_RDWR)
 
 
 class Feed:

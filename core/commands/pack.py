@@ -22,8 +22,10 @@ from core.policy.signals.nvml import Nvml
 from core.policy.signals.reading import Gpu, SourceError
 from core.store.data_folder import data_folder
 from core.store.sizes import RUNTIMES
+from core.store.writing import PARTIAL
 from core.update import packs
 from core.update.feed import look_for_pack
+from core.update.fetching import DOWNLOADS
 from core.update.installation import TRUSTED, read_id
 from core.update.unpacking import assemble
 
@@ -87,19 +89,30 @@ def _install(options: argparse.Namespace, folder: Path) -> None:
     cards = _cards()
     with _held(folder) as runtimes:
         offer = look_for_pack(KIND, runtimes / TRUSTED)
-        if packs.chosen(folder) == runtimes / offer.id:
+        new, now = runtimes / offer.id, packs.chosen(folder)
+        if now != new:
+            _remove_others(runtimes, new.name, new.name + PARTIAL, DOWNLOADS, *([now.name] if now else []))
+            assemble(runtimes, offer, Progress(options.progress))
+            if failure := _failure(new, cards):
+                shutil.rmtree(new, ignore_errors=True)
+                raise UpdateError(notice("pack.failed", why=failure))
+            packs.choose(new)
+        elif not _others(runtimes, new.name):  # else the switch to it was killed
             print("The newest pack is installed already.")
             return
-        new = assemble(runtimes, offer, Progress(options.progress))
-        if failure := _failure(new, cards):
-            shutil.rmtree(new, ignore_errors=True)
-            raise UpdateError(notice("pack.failed", why=failure))
-        packs.choose(new)
         _renew_compute(folder)
-        for path in runtimes.iterdir():
-            if path.is_dir() and path.name not in (new.name, TRUSTED):
-                shutil.rmtree(path, ignore_errors=True)
+        _remove_others(runtimes, new.name)
     print(f"Compute uses torch {offer.pack.version} for {', '.join(card.name for card in cards)} from now on.")
+
+
+def _others(runtimes: Path, *kept: str) -> list[Path]:
+    """All packs and parts of them but those that are kept."""
+    return [path for path in runtimes.iterdir() if path.is_dir() and path.name not in (TRUSTED, *kept)]
+
+
+def _remove_others(runtimes: Path, *kept: str) -> None:
+    for path in _others(runtimes, *kept):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _remove(options: argparse.Namespace, folder: Path) -> None:

@@ -157,7 +157,7 @@ class Language:
         write = self._formats.get(name or ("count" if isinstance(value, int) else ""))
         try:
             return str(value) if write is None else write(value, now)
-        except (ValueError, TypeError, OverflowError, OSError):  # a moment that no calendar has, a text as a number
+        except (ValueError, TypeError, AttributeError, OverflowError, OSError):  # no calendar has it, or no such kind
             return str(value)
 
     def _listed(self, words: list[str], now: float) -> str:

@@ -41,6 +41,7 @@ class Balance:
         counts = torch.bincount(chosen.flatten(), minlength=len(cells))
         self._load.lerp_(counts * (len(cells) / chosen.numel()), 1 - REMEMBERED)
         self._added += RATE * (1 - self._load).clamp(-1, 1)
+        self._added -= self._added.mean()  # else all would rise, and a new one begin far below them
         return chosen
 
     def _take_over(self, cells: Sequence[Coords]) -> None:

@@ -1,5 +1,6 @@
 """Asks the feed for the newest release. What is not signed, expired, replayed or damaged is refused, and says so."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeVar
@@ -40,7 +41,9 @@ from core.update.releases import (
 T = TypeVar("T")
 CHUNK = 64 << 10
 QUIET_S = 30.0
-"""A server that says nothing for so long is given up."""
+"""A server that says nothing for so long is given up, ..."""
+LEAST = 30_000
+"""... and so is one that gives fewer bytes in that time."""
 FILES, METADATA, TARGETS = "files", "metadata", "targets"
 """Below the feed's address."""
 
@@ -125,6 +128,25 @@ def _ask(feed: tuple[FeedAddress, bytes] | None, trusted: Path, want: Want[T]) -
     raise UpdateError(notice("update.unreachable", why=str(fault))) from fault
 
 
+def pieces(answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    """What a server gives, as it comes.
+
+    Args:
+        answer: its answer, of which nothing was read yet.
+
+    Raises:
+        HTTPError: it breaks off, or is too slow.
+    """
+    until, size = None, 0
+    while piece := answer.read1(CHUNK, decode_content=False):
+        yield piece
+        now, size = time.monotonic(), size + len(piece)
+        if until is None or now > until:
+            if until is not None and size < LEAST:
+                raise urllib3.exceptions.HTTPError(f"it gave {size:,} bytes in {QUIET_S:.0f} s")
+            until, size = now + QUIET_S, 0
+
+
 class _Fetcher(FetcherInterface):
     """Fetches metadata over connections that end with the look; a connection that breaks is a `DownloadError`, too."""
 
@@ -137,7 +159,7 @@ class _Fetcher(FetcherInterface):
             try:
                 if answer.status != 200:
                     raise DownloadHTTPError(f"{url}: HTTP {answer.status}", answer.status)
-                yield from answer.stream(CHUNK)
+                yield from pieces(answer)
             finally:
                 answer.close()
         except urllib3.exceptions.HTTPError as error:

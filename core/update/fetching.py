@@ -3,6 +3,7 @@
 Killed at any moment, it is gone on with; a version's folder has its name only when all of it is there and checked.
 """
 
+import collections
 import contextlib
 import errno
 import hashlib
@@ -20,7 +21,7 @@ from core.contracts.errors import UNREADABLE, UpdateError
 from core.contracts.notices import notice
 from core.regular_files import empty_regular, open_regular, read_regular
 from core.store.writing import PARTIAL, sync_folder, write_whole
-from core.update.feed import QUIET_S, Offer
+from core.update.feed import QUIET_S, Offer, pieces
 from core.update.installation import FILES_FILE, RELEASE_FILE, VERSIONS, Installation
 from core.update.releases import MOST_LIST, File, Part
 
@@ -176,8 +177,9 @@ def fetch(
         UpdateError: no server gives it.
         OSError: it cannot be written.
     """
-    why = ""
-    for url in urls:
+    why, left = "", collections.deque(urls)
+    while left:
+        url, gone_on = left.popleft(), partial.exists()
         try:
             _download(pool, url, file, partial, told)
             unpack()
@@ -185,6 +187,8 @@ def fetch(
             why = str(error)
             if isinstance(error, Wrong):
                 partial.unlink(missing_ok=True)
+                if gone_on:  # what was there, perhaps of another server, may be what is wrong
+                    left.appendleft(url)
         else:
             partial.unlink()
             return
@@ -208,7 +212,7 @@ def _download(pool: urllib3.PoolManager, url: str, file: File, partial: Path, to
         goes_on = answer.status == 206
         have = have if goes_on else 0
         with empty_regular(partial) if not goes_on else open(partial, "ab") as out:  # noqa: PTH123
-            for piece in answer.stream(CHUNK, decode_content=False):
+            for piece in pieces(answer):
                 have += len(piece)
                 if have > file.packed:
                     raise Wrong(f"{url} is longer than it should be")

@@ -10,6 +10,8 @@ import hashlib
 import os
 import shutil
 import zipfile
+import zlib
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -22,12 +24,15 @@ from core.store.writing import PARTIAL, sync_folder, write_whole
 from core.update.feed import QUIET_S, PackOffer
 from core.update.fetching import CHUNK, DOWNLOADS, Told, Wrong, fetch
 from core.update.packs import PACK_FILE, Wheel
-from core.update.releases import File
+from core.update.releases import File, is_inside
 
 UNPACKED = ".unpacked"
 """In a pack's folder, while it is put together: a file for each wheel that is in it."""
 LIBRARIES = ("purelib", "platlib")
 """What of a wheel's `.data` is imported; the rest are programs and headers."""
+NO_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+"""What `zipfile` raises for archives that are damaged, encrypted, or packed in a way that it does not know."""
+RETRIES = urllib3.Retry(3, respect_retry_after_header=False)  # a server could have us wait for hours
 
 
 def assemble(runtimes: Path, offer: PackOffer, told: Told = lambda done, total: None) -> Path:
@@ -51,7 +56,7 @@ def assemble(runtimes: Path, offer: PackOffer, told: Told = lambda done, total: 
     try:
         (begun / UNPACKED).mkdir(parents=True, exist_ok=True)
         (runtimes / DOWNLOADS).mkdir(exist_ok=True)
-        _remove_others(runtimes, offer, begun)
+        _remove_other_downloads(runtimes, offer)
         missing = [wheel for wheel in offer.pack.wheels if not (begun / UNPACKED / wheel.sha256).exists()]
         _check_room(runtimes, missing)
         _fetch_all(runtimes, offer, begun, missing, told)
@@ -68,15 +73,12 @@ def assemble(runtimes: Path, offer: PackOffer, told: Told = lambda done, total: 
     return pack
 
 
-def _remove_others(runtimes: Path, offer: PackOffer, begun: Path) -> None:
+def _remove_other_downloads(runtimes: Path, offer: PackOffer) -> None:
     """What is left of another pack that was not brought to its end."""
     wanted = {wheel.sha256 for wheel in offer.pack.wheels}
     for path in (runtimes / DOWNLOADS).iterdir():
         if path.name not in wanted:
             path.unlink()
-    for path in runtimes.glob(f"*{PARTIAL}"):
-        if path.is_dir() and path != begun:
-            shutil.rmtree(path)
 
 
 def _check_room(runtimes: Path, missing: list[Wheel]) -> None:
@@ -93,13 +95,13 @@ def _check_room(runtimes: Path, missing: list[Wheel]) -> None:
 
 def _fetch_all(runtimes: Path, offer: PackOffer, begun: Path, missing: list[Wheel], told: Told) -> None:
     done, total = 0, sum(wheel.size for wheel in missing)
-    with urllib3.PoolManager(timeout=urllib3.Timeout(QUIET_S), headers={"User-Agent": "hearth"}, retries=3) as pool:
+    with urllib3.PoolManager(timeout=urllib3.Timeout(QUIET_S), headers={"User-Agent": "hearth"}, retries=RETRIES) as pool:
         for wheel in missing:
             urls = [f"{source.rstrip('/')}/{wheel.sha256}" for source in offer.sources]
             if wheel.url:
                 urls.insert(0, wheel.url)
             file, path = File(wheel.name, wheel.size, wheel.sha256, wheel.size), runtimes / DOWNLOADS / wheel.sha256
-            fetch(pool, urls, file, path, partial(_unpack, path, file, begun), partial(_tell, told, done, total))
+            fetch(pool, urls, file, path, partial(_unpack, path, wheel, begun), partial(_tell, told, done, total))
             done += wheel.size
 
 
@@ -107,26 +109,45 @@ def _tell(told: Told, before: int, total: int, more: int) -> None:
     told(before + more, total)
 
 
-def _unpack(path: Path, wheel: File, folder: Path) -> None:
+def _unpack(path: Path, wheel: Wheel, folder: Path) -> None:
     """Unpack a wheel, and have it on the disk.
 
     Raises:
         Wrong: it is another file.
+        UpdateError: it is what the feed says, but no good wheel.
         OSError: it cannot be written.
     """
     with open_regular(path) as opened:
         if hashlib.file_digest(opened, "sha256").hexdigest() != wheel.sha256:
-            raise Wrong(f"{wheel.path} is not what the feed says")
-        with zipfile.ZipFile(opened) as archive:
-            for entry in archive.infolist():
-                parts = PurePosixPath(entry.filename).parts
-                if parts[0].endswith(".data"):
-                    parts = parts[2:] if parts[1] in LIBRARIES else ()
-                if parts and not entry.is_dir():
+            raise Wrong(f"{wheel.name} is not what the feed says")
+        try:
+            with zipfile.ZipFile(opened) as archive:
+                for entry, parts in [*_wanted(archive, wheel)]:
                     _write(archive, entry, folder.joinpath(*parts))
+        except NO_ZIP as error:
+            raise UpdateError(notice("update.damaged", why=f"{wheel.name}: {error}")) from error
     if hasattr(os, "sync"):
         os.sync()
     (folder / UNPACKED / wheel.sha256).touch()
+
+
+def _wanted(archive: zipfile.ZipFile, wheel: Wheel) -> Iterator[tuple[zipfile.ZipInfo, tuple[str, ...]]]:
+    """Which files of a wheel are wanted, and the parts of their paths in the pack.
+
+    Raises:
+        UpdateError: one would be elsewhere, or all of them larger than the feed says.
+    """
+    files = [entry for entry in archive.infolist() if not entry.is_dir()]
+    if sum(entry.file_size for entry in files) > wheel.unpacked:
+        raise UpdateError(notice("update.damaged", why=f"{wheel.name} is larger than it says"))
+    for entry in files:
+        if not is_inside(entry.filename):
+            raise UpdateError(notice("update.damaged", why=f"{wheel.name} has a file called {entry.filename[:80]!r}"))
+        parts = PurePosixPath(entry.filename).parts
+        if len(parts) > 2 and parts[0].endswith(".data"):
+            parts = parts[2:] if parts[1] in LIBRARIES else ()
+        if parts:
+            yield entry, parts
 
 
 def _write(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import Annotated
 
 import msgspec
 
@@ -21,9 +22,9 @@ TOGETHER_S = 600.0
 class Kept(msgspec.Struct):
     """The file."""
 
-    events: list[EventStatus] = []
+    events: Annotated[list[EventStatus], msgspec.Meta(max_length=EVENTS)] = []
     """The newest ones, oldest first."""
-    helpers: list[str] = []
+    helpers: Annotated[list[Annotated[str, msgspec.Meta(max_length=64)]], msgspec.Meta(max_length=HELPERS)] = []
     """Peers by their keys, in the order in which they helped first."""
     used: bool = False
     """Another PC has used an expert of this one."""

@@ -6,7 +6,8 @@ current=$(cat "$here/current" 2>/dev/null)
 former=$(cat "$here/former" 2>/dev/null)
 first=$current
 if [ -e "$here/trial" ]; then
-    if [ -e "$here/tried" ]; then first=$former; else : >"$here/tried"; fi
+    # what cannot be noted, as on a full disk, could be started without end
+    if [ -e "$here/tried" ] || ! { true >"$here/tried"; } 2>/dev/null; then first=$former; fi
 fi
 for version in "$first" "$current" "$former"; do
     if [ -n "$version" ] && [ -x "$here/versions/$version/hearth" ]; then

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -131,6 +132,28 @@ def test_killed_after_a_wheel_the_next_try_fetches_the_others(here: Packs) -> No
     server.change, come = lambda path, data: data, server.files
     assert here.pack("install").returncode == 0 and here.chosen == "2.90.0"
     assert server.files - come < 10_000
+
+
+def test_what_a_killed_install_left_is_removed_by_the_next(here: Packs) -> None:
+    """Killed while it tries a pack, and before it removes the former one."""
+    assert here.pack("install").returncode == 0
+    former = packs.chosen(here.data)
+    assert former is not None
+    here.publish("2.91.0", HANGS)
+    install = subprocess.Popen(here.command("install"), cwd=ROOT)
+    tries = wait_until(lambda: psutil.Process(install.pid).children(), "a pack that is tried")
+    for process in (psutil.Process(install.pid), *tries):
+        process.kill()
+    install.wait(PATIENCE_S)
+    assert len([*here.runtimes.glob("*/pack.json")]) == 2 and here.chosen == "2.90.0"
+    here.publish("2.92.0")
+    shutil.copytree(former, kept := here.folder / "kept")
+    assert here.pack("install").returncode == 0
+    kept.rename(former)
+    again = here.pack("install")
+    assert "torch 2.92.0" in again.stdout and [*here.runtimes.glob("*/pack.json")] == [
+        here.runtimes / packs.chosen(here.data).name / "pack.json"  # type: ignore[union-attr]
+    ]
 
 
 def test_a_damaged_wheel_is_never_unpacked(here: Packs) -> None:

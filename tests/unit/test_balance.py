@@ -55,5 +55,16 @@ def test_what_was_learnt_of_a_cell_outlives_others_that_come_and_go() -> None:
     assert late[:-1].max() < 1.5
 
 
+def test_one_that_comes_late_is_asked_like_the_others_at_once() -> None:
+    """Of many cells, of which few are asked in a batch, so that the load is uneven from batch to batch."""
+    torch.manual_seed(0)
+    balance, cells = Balance(), [(at,) for at in range(512)]
+    for _ in range(2000):
+        balance.choose(cells, torch.randn(16, len(cells)), 4)
+    more = [*cells, (len(cells),)]
+    late = load(torch.cat([balance.choose(more, torch.randn(16, len(more)), 4) for _ in range(100)]), len(more))
+    assert late[-1] > 0.5
+
+
 def test_all_are_asked_where_there_are_no_more_than_wanted() -> None:
     assert Balance().choose(CELLS[:2], torch.randn(3, 2), 2).sort(1).values.tolist() == [[0, 1]] * 3

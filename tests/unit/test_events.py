@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from core.contracts.notices import english, notice
-from core.contracts.status import EVENTS
+from core.contracts.notices import Notice, english, notice
+from core.contracts.status import EVENTS, EventStatus
 from core.experts.grid import Uid
 from core.store.small_files import Files
 from core.swarm.takeovers import Takeovers
-from core.worker.events import FILE, TOGETHER_S, Events
+from core.worker.events import FILE, TOGETHER_S, Events, Kept
 from core.worker.places import News
 
 ME, JAKO, MULU = "ab" * 32, "cd" * 32, "ef" * 32
@@ -89,3 +90,13 @@ def test_the_newest_are_kept_and_nothing_is_written_for_nothing(told: Told) -> N
     for number in range(EVENTS + 3):
         told.events.take(News({f"{number:064x}"}))
     assert len(told.said()) == EVENTS and told.events.newest[-1].said.args["peer"] == f"{EVENTS + 2:064x}"
+
+
+def test_a_file_with_more_than_is_told_is_set_aside(tmp_path: Path) -> None:
+    """The window takes no status with more; a name that is a number is shown as such."""
+    odd = EventStatus(1.0, Notice("event.helped", {"peer": 5}))
+    for events, told_of in ((EVENTS, EVENTS), (EVENTS + 1, 0)):
+        (tmp_path / FILE).write_bytes(msgspec.json.encode(Kept([odd] * events)))
+        told = Told(tmp_path)
+        assert told.said() == ["5 helped this PC to train for the first time."] * told_of
+        assert (FILE in told.files.notes) == (told_of == 0)

@@ -2,8 +2,10 @@
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from core.update.feed import Offer, look
 from core.update.fetching import assemble, to_fetch
 from core.update.installation import Installation
 from core.update.releases import File, is_inside, leads_inside
-from tests.release_feed import TORCH, Feed, release_feed, start
+from tests.release_feed import TORCH, Feed, answering, release_feed, start
 from tests.workers import ROOT
 
 
@@ -74,6 +76,32 @@ def test_a_damaged_file_is_fetched_from_the_next_server(feed: Feed, installed: I
     assemble(installed, offer)
     assert installed.folder(offer.id).is_dir()
     assert any(path.startswith("/mirror/") for path, _, _ in feed.server.asked)
+
+
+def test_what_one_server_began_wrongly_does_not_spoil_the_next(feed: Feed, installed: Installation) -> None:
+    feed.publish("0.2.0", "--mirror", f"{feed.server.url}/mirror/files", torch=2)
+    shutil.copytree(feed.feed / "files", feed.feed / "mirror" / "files")
+    feed.server.change = lambda path, data: b"\0" * (len(data) // 2) if path.startswith("/files/") else data
+    offer = offered(installed)
+    assemble(installed, offer)
+    assert installed.folder(offer.id).is_dir()
+
+
+def drips(asked: socket.socket) -> None:
+    asked.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n")
+    while True:
+        asked.sendall(b" ")
+        time.sleep(0.02)
+
+
+def test_a_server_that_gives_a_byte_at_a_time_is_given_up(
+    feed: Feed, installed: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed.publish("0.2.0")
+    monkeypatch.setattr("core.update.feed.QUIET_S", 2.0)
+    with answering(drips) as slow:
+        (installed.root / "feed" / "feed.json").write_text(json.dumps({"urls": [slow, feed.server.url]}))
+        assert offered(installed).release.version == "0.2.0"
 
 
 @pytest.mark.parametrize("wrong", [b"", b"\0", b"xy"])
@@ -205,3 +233,18 @@ def test_the_launcher_falls_back_on_the_former_version(feed: Feed, installed: In
     shutil.rmtree(installed.folder(installed.id))
     gone = start(installed.root, "which")
     assert gone.returncode == 127 and "no version is installed" in gone.stderr
+
+
+def test_a_trial_that_cannot_be_noted_starts_the_former_version(feed: Feed, installed: Installation) -> None:
+    """As on a disk that is full, or read-only by now."""
+    feed.publish("0.2.0")
+    offer = offered(installed)
+    assemble(installed, offer)
+    installed.switch(offer.id)
+    (installed.root / "trial").touch()
+    (installed.root / "tried").symlink_to("nowhere/tried")
+    for _ in range(2):
+        tried = start(installed.root, "which")
+        assert (tried.returncode, tried.stdout, tried.stderr) == (0, "0.1.0\n", "")
+    (installed.root / "tried").unlink()
+    assert start(installed.root, "which").stdout == "0.2.0\n"
