@@ -13,7 +13,7 @@ from torch import Tensor
 
 from core.experts.grid import Coords
 
-RATE = 0.05
+RATE = 0.01
 """By which a batch moves the number of an expert that nobody asks, in units of the scores."""
 REMEMBERED = 0.9
 """Of the load, from batch to batch."""

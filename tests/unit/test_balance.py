@@ -23,7 +23,7 @@ def load(chosen: Tensor, cells: int) -> Tensor:
 def test_favourites_are_asked_no_more_than_others_after_a_while() -> None:
     torch.manual_seed(0)
     balance = Balance()
-    for _ in range(200):
+    for _ in range(1000):
         balance.choose(CELLS, scores(64), 4)
     late = load(torch.cat([balance.choose(CELLS, scores(64), 4) for _ in range(50)]), len(CELLS))
     assert late.std(correction=0) < 0.1 and late.min() > 0.8
@@ -45,7 +45,7 @@ def test_a_sample_still_gets_the_best_of_what_is_free() -> None:
 def test_what_was_learnt_of_a_cell_outlives_others_that_come_and_go() -> None:
     torch.manual_seed(0)
     balance = Balance()
-    for _ in range(200):
+    for _ in range(1000):
         balance.choose(CELLS, scores(64), 4)
     fewer = CELLS[:-1]  # a host has gone
     late = load(balance.choose(fewer, scores(4096)[:, :-1], 4), len(fewer))
