@@ -87,9 +87,10 @@ zstd zstd
 LIST
     elif [ "$1" = package ]; then
         while read -r program package; do
-            command -v "$program" >/dev/null || echo "$package"
+            PATH=$PATH:/sbin:/usr/sbin command -v "$program" >/dev/null || echo "$package"
         done <<'LIST'
 git git
+debootstrap debootstrap
 objdump binutils
 dpkg-deb dpkg
 zstd zstd
