@@ -175,8 +175,10 @@ def test_the_continuation_belongs_to_its_prompt(qtbot: QtBot, talk: Talk) -> Non
 
 def chosen(byte: str, share: float, *others: tuple[str, float]) -> tuple[wire.Choice, list[wire.Choice]]:
     """What a piece tells of a byte and of what was likely beside it."""
-    choice = wire.Choice(ord(byte), share)
-    return choice, sorted([choice, *(wire.Choice(ord(one), each) for one, each in others)], key=lambda one: -one.share)
+    choice = wire.Choice(byte.encode(), share)
+    return choice, sorted(
+        [choice, *(wire.Choice(one.encode(), each) for one, each in others)], key=lambda one: -one.share
+    )
 
 
 def test_how_sure_the_model_was_is_underlined_told_and_listed(qtbot: QtBot, talk: Talk) -> None:
@@ -249,7 +251,7 @@ def test_the_page_asks_who_hosts_what_as_soon_as_it_is_seen(qtbot: QtBot, talk: 
 def test_the_bytes_of_a_character_are_as_sure_as_all_of_them(qtbot: QtBot, talk: Talk) -> None:
     talk.begin(qtbot)
     for text, share in (("", 0.9), ("é", 0.5), ("s", 0.9)):
-        talk.toy.tell("piece", wire.Piece(talk.request, text, ALONE, 12.0, wire.Choice(195, share), []))
+        talk.toy.tell("piece", wire.Piece(talk.request, text, ALONE, 12.0, wire.Choice(bytes([195]), share), []))
     qtbot.waitUntil(lambda: talk.written.endswith("és"))
     assert [byte.sure for byte in talk.demo.generation.bytes] == [0.9, 0.45, 0.9]
 
