@@ -8,6 +8,7 @@ from app import theme as look
 from app.formats import percent
 from app.language import tr
 from app.pages.model.text_generation import Byte
+from app.pages.model.unit_words import UnitWords
 from app.theme import theme
 from app.widgets.basics import Bar, Label
 from app.widgets.boxes import grid_box, vbox
@@ -56,10 +57,15 @@ def about(byte: Byte) -> str:
 
 
 class Likeliest(QWidget):
-    """What the model found likeliest at a place, with the byte that it wrote among them."""
+    """What the model found likeliest at a place, with what it wrote among them.
 
-    def __init__(self) -> None:
+    Args:
+        words: of what it writes one by one.
+    """
+
+    def __init__(self, words: UnitWords) -> None:
         super().__init__()
+        self._words = words
         self._rows: list[tuple[Label, Bar, Label]] = []
         grid = grid_box(look.S, 2, stretch={1: 1})
         for place in range(CHOICES):
@@ -70,13 +76,13 @@ class Likeliest(QWidget):
             row[0].setMinimumWidth(row[0].fontMetrics().horizontalAdvance(tr("new line")))
             share.setMinimumWidth(share.fontMetrics().horizontalAdvance(percent(1, 0)))
             self._rows.append(row)
-        vbox(Label(tr("Next byte, as the model weighed it"), "body", "text2"), grid, spacing=look.XS, within=self)
+        vbox(Label(tr(words.next), "body", "text2"), grid, spacing=look.XS, within=self)
         self.show_byte(None)
 
     def show_byte(self, byte: Byte | None) -> None:
         """Show a byte's choice; None: nothing yet."""
         choices = [] if byte is None or byte.choice is None else _with(byte.choice, byte.best)
-        self.setAccessibleName(tr("Next byte, as the model weighed it"))
+        self.setAccessibleName(tr(self._words.next))
         self.setAccessibleDescription("" if byte is None else about(byte))
         for place, (name, bar, share) in enumerate(self._rows):
             one = choices[place] if place < len(choices) else None
