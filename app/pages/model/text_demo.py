@@ -143,10 +143,10 @@ class TextDemo(QWidget):
         )
         add(
             card.body,
-            hbox(Label(tr("Continuation"), "head"), STRETCH, self._figures, self.copy),
+            hbox(Label(tr("Continuation"), "head"), STRETCH, self._figures),
             (self.page, 1),
             self._notice,
-            self._about,
+            hbox((self._about, 1), self.copy, spacing=look.M),
             Label(tr(LINES), "cap", "text3", wrap=True),
         )
         return card
@@ -167,7 +167,7 @@ class TextDemo(QWidget):
 
     def _order_focus(self) -> None:
         """Layers and rows come late; Qt would put them behind the strip."""
-        order = [self.page, *self.experts.stops, self.answers.columns]
+        order = [self.page, self.copy, *self.experts.stops, self.answers.columns]
         if len(order) != self._ordered:
             self._ordered = len(order)
             for one, following in pairwise(order):
