@@ -7,6 +7,7 @@ import os
 import select
 import socket
 import threading
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -27,7 +28,7 @@ from core.regular_files import read_regular
 from core.store.data_folder import data_path
 
 HOST, PORT = "127.0.0.1", 8467
-HOSTS = ("127.0.0.1", "localhost", "[::1]")
+HOSTS = (HOST, "localhost")
 """Names that a program has for this PC. A page of the web has another one, even if that leads here."""
 TOKEN_FILE = "serve.token"
 """In the data folder, for its owner only."""
@@ -56,7 +57,8 @@ def serve(options: argparse.Namespace) -> None:
         print(f"Programs that speak to OpenAI can use: http://{HOST}:{server.server_port}/v1")
         print(f"API key, kept in {folder / TOKEN_FILE}: {token}")
         print("Ctrl+C ends it.", flush=True)
-        threading.Event().wait()
+        while True:
+            time.sleep(3600)  # a Ctrl+C ends it on Windows, too
 
 
 def token_of(folder: Path) -> str:
@@ -135,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
         Raises:
             Refused: the host or the token is not this server's.
         """
-        if self.headers.get("Host", "").rpartition(":")[0] not in HOSTS:
+        if self.headers.get("Host", "").rsplit(":", 1)[0] not in HOSTS:
             raise Refused(HTTPStatus.FORBIDDEN, f"Only programs of this PC may ask: use {HOST}.", "wrong_host")
         kind, _, shown = self.headers.get("Authorization", "").partition(" ")
         if kind.lower() != "bearer" or not hmac.compare_digest(shown.strip().encode(), self.server.token.encode()):

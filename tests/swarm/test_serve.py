@@ -188,6 +188,17 @@ def _is_answered(client: openai.OpenAI) -> bool:
         return False
 
 
+def test_a_text_that_breaks_off_says_why(client: openai.OpenAI, served: Served) -> None:
+    pieces = iter(client.completions.create(model="text", prompt=PROMPT, max_tokens=10_000, stream=True))
+    next(pieces)
+    compute = served.worker.compute()
+    assert compute is not None
+    compute.kill()
+    with pytest.raises(openai.APIError) as broken:
+        list(pieces)
+    assert broken.value.code == "compute" and broken.value.type == "server_error"
+
+
 def test_without_a_worker_it_says_so(tmp_path: Path) -> None:
     done = hearth(tmp_path, "serve", "--port", "0")
     assert done.returncode == NotRunning.exit_code and "Traceback" not in done.stderr

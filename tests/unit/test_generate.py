@@ -6,11 +6,13 @@ from collections import Counter
 from contextlib import aclosing
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 
+from core.contracts import manifest as manifests
 from core.contracts.chat import Chat
-from core.contracts.errors import ComputeError
+from core.contracts.errors import ComputeError, ManifestError
 from core.contracts.pipe import Answered, Generate, Written
 from core.contracts.status import CurvePoint
 from core.training import asking
@@ -184,3 +186,13 @@ def test_a_conversation_becomes_a_text_by_its_form() -> None:
     assert plain.text(said) == "Be kind.\n\nUser: Hello?\nAssistant: Yes.\nUser: Who?\nAssistant:"
     assert plain.stop == "\nUser:"
     assert marked.text(said[2:]) == "<a>Yes.</a>\n<u>Who?</u>\n<a>" and marked.stop == "</a>"
+
+
+def test_a_manifest_may_say_its_own_form_and_is_the_same_run() -> None:
+    run = manifests.load("text")
+    said = msgspec.to_builtins(run) | {"chat": {"user": "<u>{}</u>"}}
+    read = manifests.decode(msgspec.json.encode(said), "mine")
+    assert read.chat == Chat(user="<u>{}</u>") and read.run_id == run.run_id
+    for wrong in ("<u>", "{}{}", "{0}"):
+        with pytest.raises(ManifestError, match="chat"):
+            manifests.decode(msgspec.json.encode(said | {"chat": {"user": wrong}}), "mine")
