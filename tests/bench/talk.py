@@ -1,6 +1,7 @@
 """A decoder of 8 layers and width 256, asked through three workers on loopback: tokens a second, and how long an answer
 stands still when a host is killed in the middle of it."""
 
+import contextlib
 import re
 import statistics
 import tempfile
@@ -8,6 +9,8 @@ import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from core.contracts.control import Continued, GenerateParams
 from core.control.client import ControlClient
@@ -29,7 +32,8 @@ def measure(quick: bool) -> dict[str, Any]:
     """Ask, then ask and kill.
 
     Returns:
-        Tokens a second of each answer, milliseconds between two tokens, the share of experts' answers that came from
+        Tokens a second of each answer, milliseconds between two tokens, those of a core's time that all three workers
+        took for one (what a busy machine changes little), the share of experts' answers that came from
         other workers, and for the killed host the longest pause after it, seconds.
     """
     with tempfile.TemporaryDirectory() as name, Workers() as workers:
@@ -42,16 +46,17 @@ def measure(quick: bool) -> dict[str, Any]:
             known = known or ["--bootstrap", hearth(at, "address").stdout.strip()]
         hosted = wait_until(lambda: _spread(started), "experts of each worker", 2 * PATIENCE_S)
         progress(f"hosted: {hosted}")
-        answers = [_asked(started[0], LENGTH) for _ in range(1 + (QUICK if quick else ROUNDS))][1:]
+        answers = [_asked(started, LENGTH) for _ in range(1 + (QUICK if quick else ROUNDS))][1:]
         rates = [answer["per_s"] for answer in answers]
         progress(f"tokens a second: {rates}")
-        killed = _asked(started[0], KILLED_LENGTH, kill=started[2])
+        killed = _asked(started, KILLED_LENGTH, kill=started[2])
         return {
             "model": MODEL,
             "hosted": hosted,
             "per_s": round(statistics.median(rates), 1),
             "each_per_s": rates,
             "ms_between_tokens": spread([ms for answer in answers for ms in answer["ms"]]),
+            "cpu_ms": spread([answer["cpu_ms"] for answer in answers]),
             "share_from_others": statistics.mean(answer["others"] for answer in answers),
             "killed": {name: killed[name] for name in ("tokens", "longest_pause_s", "per_s")},
         }
@@ -82,8 +87,9 @@ def _spread(workers: list[RunningWorker]) -> list[int] | None:
     return counts if sum(counts) == EXPERTS and min(counts) > EXPERTS // 5 else None
 
 
-def _asked(worker: RunningWorker, length: int, kill: RunningWorker | None = None) -> dict[str, Any]:
-    """An answer; a worker may be killed in its middle."""
+def _asked(workers: list[RunningWorker], length: int, kill: RunningWorker | None = None) -> dict[str, Any]:
+    """An answer of the first one; another one may be killed in its middle."""
+    family = [process for worker in workers for process in _processes(worker)]
     times: list[float] = []
     hosts: list[str] = []
 
@@ -93,15 +99,30 @@ def _asked(worker: RunningWorker, length: int, kill: RunningWorker | None = None
         if kill and len(times) == KILL_AT:
             kill.process.kill()
 
-    start = time.monotonic()
+    start, cpu = time.monotonic(), _cpu_s(family)
     params = GenerateParams("The for statement is used to ", length, 1.0, seed=1)
-    with ControlClient(worker.folder) as client:
+    with ControlClient(workers[0].folder) as client:
         done = client.call("generate", params, Continued, PATIENCE_S, each)
     gaps = [after - before for before, after in pairwise(times)]
     return {
         "tokens": done.written,
         "per_s": round(done.written / (time.monotonic() - start), 1),
+        "cpu_ms": 1000 * (_cpu_s(family) - cpu) / done.written,
         "ms": [1000 * gap for gap in gaps],
         "others": round(sum(host not in ("local", "") for host in hosts) / len(hosts), 2),
         "longest_pause_s": round(max(gaps[KILL_AT - 1 :], default=0.0), 2),
     }
+
+
+def _processes(worker: RunningWorker) -> list[psutil.Process]:
+    one = psutil.Process(worker.process.pid)
+    return [one, *one.children(recursive=True)]
+
+
+def _cpu_s(processes: list[psutil.Process]) -> float:
+    """Of a core, so far; one that has ended counts no more."""
+    seconds = 0.0
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            seconds += sum(process.cpu_times()[:2])
+    return seconds
