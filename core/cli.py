@@ -313,13 +313,21 @@ def _add_questions(add: Callable[..., argparse.ArgumentParser]) -> None:
     which = "the run's name or id (the first one that can answer)"
     predict.add_argument("--run", help=which)
     predict.add_argument("file", type=Path, metavar="FILE.png")
-    each = "a JSON document a byte, with the experts that answered"
+    each = "a JSON document a byte or token, with the experts that answered"
     generate = add("generate", "model.generate", "Let the model continue a text.", each)
     generate.add_argument("prompt", metavar="TEXT", help="how the text begins")
     generate.add_argument("--run", help=which)
-    generate.add_argument("--length", type=int, default=200, help="bytes to add (200)")
-    generate.add_argument("--temperature", type=float, default=0.7, help="0 always takes the likeliest byte (0.7)")
+    generate.add_argument("--length", type=int, default=200, help="bytes or tokens to add (200)")
+    generate.add_argument("--temperature", type=float, default=0.7, help="0 always takes the likeliest (0.7)")
+    drawn = "draw from the likeliest that together have this probability (1)"
+    generate.add_argument("--top-p", type=float, default=1.0, metavar="P", help=drawn)
+    generate.add_argument(
+        "--stop", action="append", default=[], metavar="TEXT", help="end before this; may be repeated"
+    )
     generate.add_argument("--seed", type=int, help="the same one gives the same text while the model stays as it is")
+    about = "Let other programs of this PC ask the models that continue text, as they ask OpenAI's."
+    serve = add("serve", "serve.serve", about)
+    serve.add_argument("--port", type=int, default=8467, help="of 127.0.0.1 (8467); 0: one that is free")
     about = "Show this peer, how it is reached, and those it is connected to."
     same = "all figures as one JSON document"
     peers = add("peers", "network.peers", about, same)

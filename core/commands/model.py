@@ -48,9 +48,9 @@ def generate(options: argparse.Namespace) -> None:
             print(printable(piece["text"]), end="", flush=True)
         if counts:
             rate = f", {(count - 1) / (time.monotonic() - began):.0f} per second" if count > 1 else ""
-            print(f"\r{count} of {options.length} bytes{rate}\x1b[K", end="", file=sys.stderr, flush=True)
+            print(f"\r{count} of {options.length}{rate}\x1b[K", end="", file=sys.stderr, flush=True)
 
-    limits = {"length": options.length, "temperature": options.temperature, "seed": options.seed, "run": options.run}
+    limits = {name: getattr(options, name) for name in ("length", "temperature", "top_p", "stop", "seed", "run")}
     try:
         params = msgspec.convert({"prompt": options.prompt, **limits}, GenerateParams)
     except msgspec.ValidationError as error:
@@ -61,11 +61,11 @@ def generate(options: argparse.Namespace) -> None:
         if counts:
             print("Waiting for the model.", end="", file=sys.stderr, flush=True)
         done = client.call("generate", params, Continued, 40.0, show)
-    print("" if options.json else "\n", end="", flush=True)
+    print("" if options.json else f"{printable(done.rest)}\n", end="", flush=True)
     if counts:
         print("\r\x1b[K", end="", file=sys.stderr)
     unseen = "" if done.bits is None else f", {done.bits:.2f} bits per byte on unseen text"
-    about = f"{done.bytes} bytes in {done.seconds:.1f} s, step {done.step:,}{unseen}, --seed {done.seed}"
+    about = f"{done.written} {done.unit} in {done.seconds:.1f} s, step {done.step:,}{unseen}, --seed {done.seed}"
     if not done.learnt:
         about += "\nNot trained yet: what the model adds is no better than chance."
     print(msgspec.json.encode(done).decode() if options.json else about, file=None if options.json else sys.stderr)

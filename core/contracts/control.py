@@ -13,7 +13,7 @@ import msgspec
 from core.contracts.access import LONGEST_DAYS, UserName
 from core.contracts.errors import ERRORS_BY_CODE, HearthError, RecordError
 from core.contracts.notices import Notice
-from core.contracts.status import Count, CurvePoint, Pid, Status, Weight
+from core.contracts.status import Count, CurvePoint, Pid, Status, Text, Weight
 
 PROTOCOL = 2
 ADDRESS_FILE = "worker.json"
@@ -238,13 +238,14 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 CHOICES = 4
-"""Bytes that are told of those that a model could have written next."""
+"""Bytes or tokens that are told of those that a model could have written next."""
 
 
 class Choice(msgspec.Struct, frozen=True, array_like=True):
-    """A byte that a model could have written next."""
+    """A byte or token that a model could have written next."""
 
-    byte: Annotated[int, msgspec.Meta(ge=0, le=255)]
+    text: bytes
+    """Base64 in JSON; none of a token that ends the text."""
     share: Annotated[float, msgspec.Meta(ge=0, le=1)]
     """Its probability, before the temperature."""
 
@@ -262,18 +263,39 @@ class Prediction(msgspec.Struct, frozen=True):
     """Whether the model does better than guessing, as last measured."""
 
 
-class GenerateParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`generate` -> Continued, after an `Event` with a `Piece` for every byte. It ends when the client goes."""
+Prompt = Annotated[str, msgspec.Meta(max_length=1 << 16)]
+Length = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
+Temperature = Annotated[float, msgspec.Meta(ge=0, le=10)]
+TopP = Annotated[float, msgspec.Meta(gt=0, le=1)]
+Stop = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
+MOST_STOPS = 16
 
-    prompt: Annotated[str, msgspec.Meta(max_length=4096)]
-    length: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 200
-    """Bytes."""
-    temperature: Annotated[float, msgspec.Meta(ge=0, le=10)] = 0.7
-    """0: always the likeliest byte."""
+
+class Said(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What somebody said in a conversation; what nobody says may stand at its beginning, as `system`."""
+
+    role: Literal["system", "user", "assistant"]
+    content: Prompt
+
+
+class GenerateParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`generate` -> Continued, after an `Event` with a `Piece` for each byte or token. It ends when the client goes."""
+
+    prompt: Prompt
+    length: Length = 200
+    """Bytes or tokens, as the run's model writes."""
+    temperature: Temperature = 0.7
+    """0: always the likeliest."""
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] | None = None
     """None: another one each time."""
     run: RunName | None = None
     """None: the first one that continues text."""
+    top_p: TopP = 1.0
+    """It is drawn from the likeliest ones that together have this share."""
+    stop: Annotated[tuple[Stop, ...], msgspec.Meta(max_length=MOST_STOPS)] = ()
+    """The text ends before the first of these."""
+    messages: Annotated[tuple[Said, ...], msgspec.Meta(max_length=1024)] = ()
+    """A conversation to be continued in place of the prompt, written as the run's manifest says."""
 
 
 class StopParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -284,16 +306,16 @@ class StopParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """The next byte of a text."""
+    """The next byte or token of a text."""
 
     request: int
     """Id of the request that it belongs to."""
     text: str
-    """Empty while a character is not complete."""
+    """Empty while a character is not complete, or a stop may have begun."""
     experts: list[Answer]
     ms: float
     choice: Choice | None = None
-    """The byte itself, and how sure the model was of it; None: a worker that does not tell."""
+    """The byte or token itself, and how sure the model was of it; None: a worker that does not tell."""
     best: Annotated[list[Choice], msgspec.Meta(max_length=CHOICES)] = []
     """What the model found likeliest, best first."""
 
@@ -309,6 +331,16 @@ class Continued(msgspec.Struct, frozen=True):
     """Bits a byte on unseen text, as last measured."""
     learnt: bool = True
     """Whether the model does better than guessing by how frequent each byte is, as last measured."""
+    unit: Text = "bytes"
+    """What the model reads and writes one by one: "bytes" or "tokens"."""
+    written: Count = 0
+    """How many of them it wrote, ..."""
+    read: Count = 0
+    """... and how many of the prompt it saw."""
+    ended: bool = False
+    """Whether the text ended before its length: at a stop, or where the model ended it."""
+    rest: str = ""
+    """The end of the text that no piece had yet, as a stop might have begun there."""
 
 
 class GridParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

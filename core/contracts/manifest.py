@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from core import version
+from core.contracts.chat import Chat
 from core.contracts.documents import Document, parsed
 from core.contracts.errors import ManifestError
 from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, Ends, TaskKind
@@ -159,6 +160,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     picture: Picture | None = None
     """Shown with the run."""
     licence: Licence | None = None
+    chat: Chat = Chat()
     schedule: Times | None = None
     """From when and until when it is trained."""
     access: Literal["open", "tokens"] = "open"
@@ -318,8 +320,7 @@ def check(path: Path) -> tuple[Manifest | None, list[Notice]]:
         wrong = [document.located(fault.what, fault.path) for fault in faults]
         return None, [*wrong, *([_located(document, trouble)] if trouble else [])]
     manifest = msgspec.convert(document.fields, Manifest)
-    trouble = _impossible(manifest)
-    return (None, [_located(document, trouble)]) if trouble else (manifest, [])
+    return (None, [_located(document, trouble)]) if (trouble := _impossible(manifest)) else (manifest, [])
 
 
 def _impossible(manifest: Manifest) -> Notice | None:
@@ -343,10 +344,9 @@ def _too_new(needs: object) -> Notice | None:
         wanted = [int(part) for part in msgspec.convert(needs, Release).split(".")]
     except msgspec.ValidationError:
         return None
-    have = version.VERSION
-    if wanted <= [int(part) for part in have.split(".")[:3]]:
+    if wanted <= [int(part) for part in version.VERSION.split(".")[:3]]:
         return None
-    return notice("manifest.too_new", needs=str(needs), have=have)
+    return notice("manifest.too_new", needs=str(needs), have=version.VERSION)
 
 
 def built_in_runs() -> list[str]:

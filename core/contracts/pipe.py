@@ -116,11 +116,13 @@ class Generate(Message, frozen=True):
 
     prompt: bytes
     length: int
-    """Bytes to add."""
+    """Bytes or tokens to add."""
     temperature: float
-    """By which the scores are divided before the draw; 0 takes the likeliest byte."""
+    """By which the scores are divided before the draw; 0 takes the likeliest."""
     seed: int
     """Of the draws; the same one gives the same text while the network stays as it is."""
+    top_p: float = 1.0
+    """It is drawn from the likeliest ones that together have this share."""
 
 
 Question = Predict | Generate
@@ -243,27 +245,23 @@ class Predicted(Message, frozen=True):
 
 
 class Written(Message, frozen=True):
-    """The next byte of a text."""
+    """The next byte or token of a text."""
 
     choice: Choice
     best: list[Choice]
     """What the model found likeliest, best first; no more than `CHOICES`."""
 
 
-class WrittenToken(Message, frozen=True):
-    """The next token of a text."""
-
-    text: bytes
-
-
 class Answered(Message, frozen=True):
     """What one pass through the network gave."""
 
-    answer: Predicted | Written | WrittenToken
+    answer: Predicted | Written
     experts: list[Answer]
     """Each expert's part, by layer, best first."""
     step: int
     ms: float
+    read: int = 0
+    """Rows that went in: bytes or tokens of a text."""
 
 
 class AskSpace(Message, frozen=True):
@@ -331,7 +329,7 @@ such call meanwhile."""
 MEASURE = Tell("measure", NOTHING)
 """Measure this PC anew, as soon as it may compute."""
 QUESTION = Stream[Question, Answered]("question", Question, Answered)  # type: ignore[arg-type]
-"""Answered also while stopped; a text byte by byte."""
+"""Answered also while stopped; a text byte by byte, or token by token."""
 HOST = Method("host", dict[str, str | None], dict[str, Notice])
 """Host these experts from now on: each uid with the path of the checkpoint file to go on from, or None for the newest
 one of the run's own folder, or, if that has none, a new expert. The answer names those that could not be taken on, and

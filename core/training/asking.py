@@ -33,7 +33,8 @@ async def ask(trainer: Trainer, question: Question) -> AsyncGenerator[Answered, 
         while (inputs := exchange.inputs) is not None:
             start = time.monotonic()
             outputs, experts = await _asked(trainer, inputs, memory)
-            yield Answered(exchange.decode(outputs), experts, trainer.step, (time.monotonic() - start) * 1000)
+            ms = (time.monotonic() - start) * 1000
+            yield Answered(exchange.decode(outputs), experts, trainer.step, ms, inputs.shape[-1])
 
 
 async def _asked(trainer: Trainer, inputs: Tensor, memory: Memory) -> tuple[Tensor, list[Answer]]:

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from core.contracts.control import Answer, Choice, Continued, GenerateParams, Prediction, PredictParams
 from core.contracts.errors import QuestionError
 from core.contracts.notices import notice
-from core.contracts.pipe import Generate, Written, WrittenToken
+from core.contracts.pipe import Generate, Written
 from core.worker.run import Run
 
 Each = Callable[[str, list[Answer], float, Choice | None, list[Choice]], None]
-"""Gets every byte's or token's text, experts, milliseconds, the byte itself, and the likeliest ones; as `Piece`."""
+"""Gets every byte's or token's text, experts, milliseconds, itself, and the likeliest ones; as `Piece`."""
 
 
 async def predict(run: Run, picture: PredictParams) -> Prediction:
@@ -38,21 +38,54 @@ async def generate(run: Run, params: GenerateParams, each: Each) -> Continued:
     if run.manifest.task.takes != "text":
         raise _other_question(run)
     seed = secrets.randbelow(2**31) if params.seed is None else params.seed
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    question = Generate(params.prompt.encode(), params.length, params.temperature, seed)
-    start, count, step = time.monotonic(), 0, 0
+    prompt, text = params.prompt, Text(params.stop)
+    if params.messages:
+        chat = run.manifest.chat
+        prompt = chat.text((said.role, said.content) for said in params.messages)
+        text = Text((*params.stop, chat.stop))
+    # What a client sent may hold halves of characters, which no text has.
+    asked = prompt.encode("utf-8", "replace")
+    question = Generate(asked, params.length, params.temperature, seed, params.top_p)
+    start, read, written, count, step = time.monotonic(), 0, 0, 0, 0
     async with contextlib.aclosing(run.compute.questions.generate(question)) as told:
         async for piece in told:
-            written = piece.answer
-            if isinstance(written, Written):
-                text, choice, best = bytes([written.choice.byte]), written.choice, written.best
-            else:
-                assert isinstance(written, WrittenToken)
-                text, choice, best = written.text, None, []
-            count, step = count + len(text), piece.step
-            each(decoder.decode(text), piece.experts, piece.ms, choice, best)
-    progress = run.compute.progress
-    return Continued(count, time.monotonic() - start, step, seed, progress.bits, progress.learnt)
+            answer = piece.answer
+            assert isinstance(answer, Written)
+            read, written, step = read or piece.read, written + 1, piece.step
+            count += len(answer.choice.text)
+            each(text.add(answer.choice.text), piece.experts, piece.ms, answer.choice, answer.best)
+            if text.stopped:
+                break
+    progress, took = run.compute.progress, time.monotonic() - start
+    ended = text.stopped or written < params.length
+    unit, learnt, bits = run.manifest.task.unit, progress.learnt, progress.bits
+    return Continued(count, took, step, seed, bits, learnt, unit, written, read, ended, text.held)
+
+
+class Text:
+    """A text that comes in bytes, up to a stop."""
+
+    def __init__(self, stops: tuple[str, ...]) -> None:
+        self._stops = stops
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.stopped = False
+        self.held = ""
+        """What a stop may begin with: it is shown when it is known that it does not."""
+
+    def add(self, more: bytes) -> str:
+        """What can be shown now."""
+        text = self.held + self._decoder.decode(more)
+        if places := [place for stop in self._stops if (place := text.find(stop)) >= 0]:
+            self.stopped, self.held = True, ""
+            return text[: min(places)]
+        kept = max((_begun(text, stop) for stop in self._stops), default=0)
+        self.held = text[len(text) - kept :]
+        return text[: len(text) - kept]
+
+
+def _begun(text: str, stop: str) -> int:
+    """How many characters at the end of a text may be the beginning of a stop."""
+    return next((size for size in range(len(stop) - 1, 0, -1) if text.endswith(stop[:size])), 0)
 
 
 def _other_question(run: Run) -> QuestionError:

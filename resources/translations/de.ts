@@ -1471,30 +1471,6 @@
         <numerusform>{missing} von %Ln Experten sind nicht auf diesem PC; keiner davon war beteiligt.</numerusform>
       </translation>
     </message>
-    <message>
-      <source>Byte {place}</source>
-      <translation>Byte {place}</translation>
-    </message>
-    <message>
-      <source>The newest byte is at the right; brighter cells had more weight.</source>
-      <translation>Das neueste Byte ist rechts; hellere Zellen hatten mehr Gewicht.</translation>
-    </message>
-    <message>
-      <source>space</source>
-      <translation>Leerzeichen</translation>
-    </message>
-    <message>
-      <source>new line</source>
-      <translation>neue Zeile</translation>
-    </message>
-    <message>
-      <source>tab</source>
-      <translation>Tabulator</translation>
-    </message>
-    <message>
-      <source>A column for every byte, a cell for every expert that was asked; the brighter, the more weight.</source>
-      <translation>Eine Spalte für jedes Byte, eine Zelle für jeden gefragten Experten; je heller, desto mehr Gewicht.</translation>
-    </message>
     <message numerus="yes">
       <source>Hollow cells: experts that did not answer, %Ln so far.</source>
       <translation>
@@ -1503,8 +1479,8 @@
       </translation>
     </message>
     <message>
-      <source>Who answered, byte by byte</source>
-      <translation>Wer geantwortet hat, Byte für Byte</translation>
+      <source>Nothing yet.</source>
+      <translation>Noch nichts.</translation>
     </message>
     <message numerus="yes">
       <source>and %Ln more</source>
@@ -1512,10 +1488,6 @@
         <numerusform>und %Ln weiterer</numerusform>
         <numerusform>und %Ln weitere</numerusform>
       </translation>
-    </message>
-    <message>
-      <source>Nothing yet.</source>
-      <translation>Noch nichts.</translation>
     </message>
     <message>
       <source>Another peer</source>
@@ -1618,16 +1590,28 @@
       <translation>Das Modell liest</translation>
     </message>
     <message>
+      <source>end of the text</source>
+      <translation>Ende des Textes</translation>
+    </message>
+    <message>
+      <source>space</source>
+      <translation>Leerzeichen</translation>
+    </message>
+    <message>
+      <source>new line</source>
+      <translation>neue Zeile</translation>
+    </message>
+    <message>
+      <source>tab</source>
+      <translation>Tabulator</translation>
+    </message>
+    <message>
       <source>byte {value}</source>
       <translation>Byte {value}</translation>
     </message>
     <message>
       <source>Also likely: {others}.</source>
       <translation>Auch wahrscheinlich: {others}.</translation>
-    </message>
-    <message>
-      <source>Next byte, as the model weighed it</source>
-      <translation>Nächstes Byte, wie das Modell es abwog</translation>
     </message>
     <message>
       <source>Model to try</source>
@@ -1640,6 +1624,10 @@
     <message>
       <source>The model is still in training: it continues what you type, byte by byte.</source>
       <translation>Das Modell wird noch trainiert: Es setzt fort, was du schreibst, Byte für Byte.</translation>
+    </message>
+    <message>
+      <source>The model is still in training: it continues what you type, token by token.</source>
+      <translation>Das Modell wird noch trainiert: Es setzt fort, was du schreibst, Token für Token.</translation>
     </message>
     <message>
       <source>The model learns to tell pictures of its own apart. It cannot be tried yet.</source>
@@ -1658,10 +1646,6 @@
       <translation>Fortsetzung</translation>
     </message>
     <message>
-      <source>What the model adds. The arrow keys choose a byte, to see who answered and how sure the model was.</source>
-      <translation>Was das Modell hinzufügt. Die Pfeiltasten wählen ein Byte und zeigen, wer geantwortet hat und wie sicher das Modell war.</translation>
-    </message>
-    <message>
       <source>Not trained yet: what it adds is no better than chance.</source>
       <translation>Noch nicht trainiert: Was es hinzufügt, ist nicht besser als Zufall.</translation>
     </message>
@@ -1672,10 +1656,6 @@
     <message>
       <source>The prompt is longer than {most} characters. Shorten it; the model sees only its end.</source>
       <translation>Die Eingabe ist länger als {most} Zeichen. Kürze sie; das Modell sieht nur ihr Ende.</translation>
-    </message>
-    <message>
-      <source>{bytes} of {wanted} bytes</source>
-      <translation>{bytes} von {wanted} Bytes</translation>
     </message>
     <message>
       <source>Temperature</source>
@@ -1702,12 +1682,12 @@
       <translation>Das Modell setzt dort fort, wo sie endet. Strg+Enter setzt fort, Escape hält an.</translation>
     </message>
     <message>
-      <source>Length in bytes</source>
-      <translation>Länge in Bytes</translation>
+      <source>Copied</source>
+      <translation>Kopiert</translation>
     </message>
     <message>
-      <source>0 always takes the likeliest byte; the higher, the more surprising the text</source>
-      <translation>0 nimmt immer das wahrscheinlichste Byte; je höher, desto überraschender der Text</translation>
+      <source>{count}, ended by the model</source>
+      <translation>{count}, vom Modell beendet</translation>
     </message>
     <message>
       <source>{count}, stopped</source>
@@ -1722,8 +1702,8 @@
       <translation>{answered} von {answers} antworteten</translation>
     </message>
     <message>
-      <source>bytes</source>
-      <translation>Bytes</translation>
+      <source>Copy: {name}</source>
+      <translation>Kopieren: {name}</translation>
     </message>
     <message>
       <source>Length</source>
@@ -1747,6 +1727,93 @@
         <numerusform>Der Text endet nach %Ln Byte.</numerusform>
         <numerusform>Der Text endet nach %Ln Bytes.</numerusform>
       </translation>
+    </message>
+    <message numerus="yes">
+      <source>The text ends after %Ln token(s).</source>
+      <translation>
+        <numerusform>Der Text endet nach %Ln Token.</numerusform>
+        <numerusform>Der Text endet nach %Ln Token.</numerusform>
+      </translation>
+    </message>
+    <message>
+      <source>bytes</source>
+      <translation>Bytes</translation>
+    </message>
+    <message>
+      <source>Length in bytes</source>
+      <translation>Länge in Bytes</translation>
+    </message>
+    <message>
+      <source>{count} of {wanted} bytes</source>
+      <translation>{count} von {wanted} Bytes</translation>
+    </message>
+    <message>
+      <source>Byte {place}</source>
+      <translation>Byte {place}</translation>
+    </message>
+    <message>
+      <source>Who answered, byte by byte</source>
+      <translation>Wer geantwortet hat, Byte für Byte</translation>
+    </message>
+    <message>
+      <source>A column for every byte, a cell for every expert that was asked; the brighter, the more weight.</source>
+      <translation>Eine Spalte für jedes Byte, eine Zelle für jeden gefragten Experten; je heller, desto mehr Gewicht.</translation>
+    </message>
+    <message>
+      <source>The newest byte is at the right; brighter cells had more weight.</source>
+      <translation>Das neueste Byte ist rechts; hellere Zellen hatten mehr Gewicht.</translation>
+    </message>
+    <message>
+      <source>Next byte, as the model weighed it</source>
+      <translation>Nächstes Byte, wie das Modell es abwog</translation>
+    </message>
+    <message>
+      <source>What the model adds. The arrow keys choose a byte, to see who answered and how sure the model was.</source>
+      <translation>Was das Modell hinzufügt. Die Pfeiltasten wählen ein Byte und zeigen, wer geantwortet hat und wie sicher das Modell war.</translation>
+    </message>
+    <message>
+      <source>0 always takes the likeliest byte; the higher, the more surprising the text</source>
+      <translation>0 nimmt immer das wahrscheinlichste Byte; je höher, desto überraschender der Text</translation>
+    </message>
+    <message>
+      <source>tokens</source>
+      <translation>Token</translation>
+    </message>
+    <message>
+      <source>Length in tokens</source>
+      <translation>Länge in Token</translation>
+    </message>
+    <message>
+      <source>{count} of {wanted} tokens</source>
+      <translation>{count} von {wanted} Token</translation>
+    </message>
+    <message>
+      <source>Token {place}</source>
+      <translation>Token {place}</translation>
+    </message>
+    <message>
+      <source>Who answered, token by token</source>
+      <translation>Wer geantwortet hat, Token für Token</translation>
+    </message>
+    <message>
+      <source>A column for every token, a cell for every expert that was asked; the brighter, the more weight.</source>
+      <translation>Eine Spalte für jedes Token, eine Zelle für jeden gefragten Experten; je heller, desto mehr Gewicht.</translation>
+    </message>
+    <message>
+      <source>The newest token is at the right; brighter cells had more weight.</source>
+      <translation>Das neueste Token ist rechts; hellere Zellen hatten mehr Gewicht.</translation>
+    </message>
+    <message>
+      <source>Next token, as the model weighed it</source>
+      <translation>Nächstes Token, wie das Modell es abwog</translation>
+    </message>
+    <message>
+      <source>What the model adds. The arrow keys choose a token, to see who answered and how sure the model was.</source>
+      <translation>Was das Modell hinzufügt. Die Pfeiltasten wählen ein Token und zeigen, wer geantwortet hat und wie sicher das Modell war.</translation>
+    </message>
+    <message>
+      <source>0 always takes the likeliest token; the higher, the more surprising the text</source>
+      <translation>0 nimmt immer das wahrscheinlichste Token; je höher, desto überraschender der Text</translation>
     </message>
     <message>
       <source>No other PC is connected. This PC trains all the same, and what it learns is not lost: it counts as soon as others are here.</source>
@@ -2059,16 +2126,8 @@
       <translation>Gemessen wird, sobald ein Backbone-Peer verbunden ist.</translation>
     </message>
     <message>
-      <source>Copied</source>
-      <translation>Kopiert</translation>
-    </message>
-    <message>
       <source>Reachable from outside: {word}</source>
       <translation>Von außen erreichbar: {word}</translation>
-    </message>
-    <message>
-      <source>Copy: {name}</source>
-      <translation>Kopieren: {name}</translation>
     </message>
     <message>
       <source>Peer ID</source>

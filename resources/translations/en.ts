@@ -193,6 +193,13 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>The text ends after %Ln token(s).</source>
+      <translation>
+        <numerusform>The text ends after %Ln token.</numerusform>
+        <numerusform>The text ends after %Ln tokens.</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>%Ln of {all} need(s) attention.</source>
       <translation>
         <numerusform>%Ln of {all} needs attention.</numerusform>

@@ -28,6 +28,7 @@ from tests.bench import (
     newcomers,
     one_network,
     scaling,
+    talk,
     telemetry,
     text,
     trunk,
@@ -61,6 +62,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "network": lambda o: network.measure(o.quick, o.against, o.anchors),
     "newcomers": lambda o: newcomers.measure(o.quick),
     "scaling": lambda o: scaling.measure(o.quick),
+    "talk": lambda o: talk.measure(o.quick),
     "telemetry": lambda o: telemetry.measure(o.quick),
     "text": lambda o: text.measure(o.quick),
     "trunk": lambda o: trunk.measure(

@@ -83,7 +83,8 @@ async def _measure(trained: int, folder: Path) -> dict[str, object]:
         kernel_gate.close()
         start = time.perf_counter()
         question = Generate(PROMPT, 200, 0.7, seed=1)
-        text = bytes([a.answer.choice.byte async for a in ask(trainer, question) if isinstance(a.answer, Written)])
+        pieces = [a.answer async for a in ask(trainer, question)]
+        text = b"".join(piece.choice.text for piece in pieces if isinstance(piece, Written))
         writing = time.perf_counter() - start
     finally:
         for task in tasks:

@@ -126,6 +126,7 @@ async def test_a_text_is_continued_alike_with_and_without_what_was_kept_of_it(
             alone = (await trainer.infer(text))[0][0, -1]
             kept = (await trainer.infer(text, memory))[0][0, -1]
             torch.testing.assert_close(kept, alone, rtol=1e-4, atol=1e-5)
+            assert kept.argmax() == alone.argmax(), "token for token"
             text = torch.cat((text, alone.argmax().view(1, 1)), 1)[:, -16:]
     assert rows[1::2] == [5, *[1] * 11], "a further token costs a pass of one row"
 

@@ -6,14 +6,19 @@ from collections import Counter
 from contextlib import aclosing
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 
-from core.contracts.errors import ComputeError
+from core.contracts import manifest as manifests
+from core.contracts.chat import Chat
+from core.contracts.errors import ComputeError, ManifestError
 from core.contracts.pipe import Answered, Generate, Written
 from core.contracts.status import CurvePoint
 from core.training import asking
 from core.training.asking import ask
+from core.training.tasks import task
+from core.worker.prompts import Text
 from tests.unit.text_run import SMALL, Setup, text_run
 
 
@@ -29,7 +34,7 @@ async def written(
 
 
 def text_of(answers: list[Answered]) -> bytes:
-    return bytes(step.answer.choice.byte for step in answers if isinstance(step.answer, Written))
+    return b"".join(step.answer.choice.text for step in answers if isinstance(step.answer, Written))
 
 
 async def test_the_seed_says_what_is_drawn_and_experts_of_every_layer_are_told(setup: Setup) -> None:
@@ -64,8 +69,8 @@ async def test_it_is_told_how_sure_the_model_was_and_what_else_it_found_likely(s
     shares = outputs[0, -1].double().softmax(0)
     for answer in (cold[0].answer, hot[0].answer):
         assert isinstance(answer, Written)
-        assert answer.choice.share == pytest.approx(float(shares[answer.choice.byte]), rel=1e-4)
-        assert [one.byte for one in answer.best] == shares.topk(4).indices.tolist()
+        assert answer.choice.share == pytest.approx(float(shares[ord(answer.choice.text)]), rel=1e-4)
+        assert [ord(one.text) for one in answer.best] == shares.topk(4).indices.tolist()
         assert [one.share for one in answer.best] == pytest.approx(shares.topk(4).values.tolist(), rel=1e-4)
 
 
@@ -141,3 +146,53 @@ async def test_a_text_that_nobody_reads_on_is_left(setup: Setup) -> None:
             calls = setup.runtime.calls
             await asyncio.sleep(0)
             assert setup.runtime.calls == calls
+
+
+def drawn(top_p: float, temperature: float = 1.0, times: int = 300) -> Counter[bytes]:
+    """What is drawn of four bytes with the probabilities 0.1, 0.5, 0.1 and 0.3."""
+    scores, chance = torch.tensor([0.1, 0.5, 0.1, 0.3]).log(), torch.Generator().manual_seed(1)
+    how = Generate(b"", 1, temperature, 1, top_p)
+    return Counter(task.written(scores, [b"a", b"b", b"c", b"d"], how, chance)[1].choice.text for _ in range(times))
+
+
+def test_it_is_drawn_from_the_likeliest_that_together_have_top_p() -> None:
+    assert set(drawn(1.0)) == {b"a", b"b", b"c", b"d"}
+    assert set(drawn(0.8)) == set(drawn(0.51)) == {b"b", b"d"}
+    assert set(drawn(0.5)) == set(drawn(0.01)) == set(drawn(1.0, 0.0)) == {b"b"}
+    both = drawn(0.8, times=2000)
+    assert both[b"b"] / both.total() == pytest.approx(5 / 8, abs=0.04), "their shares stay in proportion"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "stops", "shown", "held"),
+    [
+        (["one ", "two", " three"], (), ["one ", "two", " three"], ""),
+        (["one\nUs", "er: x"], ("\nUser:",), ["one", ""], None),
+        (["one\nUs", "ed"], ("\nUser:",), ["one", "\nUsed"], ""),
+        (["one\n", "\nU"], ("\nUser:",), ["one", "\n"], "\nU"),
+        (["abcd"], ("cd", "bc"), ["a"], None),
+        (["aab"], ("ab",), ["a"], None),
+    ],
+)
+def test_a_text_ends_before_its_stop(pieces: list[str], stops: tuple[str, ...], shown: list[str], held: str) -> None:
+    text = Text(stops)
+    assert [text.add(piece.encode()) for piece in pieces] == shown
+    assert text.stopped == (held is None) and text.held == (held or "")
+
+
+def test_a_conversation_becomes_a_text_by_its_form() -> None:
+    said = [("system", "Be kind."), ("user", " Hello? "), ("assistant", "Yes."), ("user", "Who?")]
+    plain, marked = Chat(), Chat("<s>{}</s>", "<u>{}</u>\n", "<a>{}</a>\n")
+    assert plain.text(said) == "Be kind.\n\nUser: Hello?\nAssistant: Yes.\nUser: Who?\nAssistant:"
+    assert plain.stop == "\nUser:"
+    assert marked.text(said[2:]) == "<a>Yes.</a>\n<u>Who?</u>\n<a>" and marked.stop == "</a>"
+
+
+def test_a_manifest_may_say_its_own_form_and_is_the_same_run() -> None:
+    run = manifests.load("text")
+    said = msgspec.to_builtins(run) | {"chat": {"user": "<u>{}</u>"}}
+    read = manifests.decode(msgspec.json.encode(said), "mine")
+    assert read.chat == Chat(user="<u>{}</u>") and read.run_id == run.run_id
+    for wrong in ("<u>", "{}{}", "{0}"):
+        with pytest.raises(ManifestError, match="chat"):
+            manifests.decode(msgspec.json.encode(said | {"chat": {"user": wrong}}), "mine")

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import pytest
 from prometheus_client import CollectorRegistry, Gauge, make_wsgi_app
 
-from core.worker import metrics_server
-from core.worker.metrics_server import AT_ONCE, MetricsServer
+from core.net import few_at_once
+from core.net.few_at_once import AT_ONCE
+from core.worker.metrics_server import MetricsServer
 from tests.workers import wait_until
 
 MUCH = 8 << 20
@@ -46,7 +47,7 @@ def test_many_that_say_nothing_keep_nobody_out_and_few_are_served(address: tuple
 def test_who_says_nothing_or_never_ends_is_hung_up_on(
     address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(metrics_server, "LONGEST_S", 0.1)
+    monkeypatch.setattr(few_at_once, "LONGEST_S", 0.1)
     with socket.create_connection(address, 20) as silent, socket.create_connection(address, 20) as slow:
         slow.settimeout(0.01)
         assert silent.recv(1) == b""

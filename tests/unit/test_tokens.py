@@ -13,7 +13,7 @@ import torch
 from core.contracts import manifest as manifests
 from core.contracts.errors import DataError, ManifestError, QuestionError
 from core.contracts.manifest import Manifest
-from core.contracts.pipe import Generate, WrittenToken
+from core.contracts.pipe import Generate, Written
 from core.store import shards, tokens
 from core.store.tokens import END, ITEM, Tokens
 from core.training.asking import ask
@@ -125,7 +125,7 @@ async def test_a_model_of_tokens_learns_and_continues_a_text(run: tuple[Manifest
         size = sum(len(known.pieces[number]) for number in labels.flatten().tolist())
         assert point.bits == pytest.approx(point.loss * labels.numel() / size / math.log(2))
         pieces = [piece async for piece in ask(setup.trainer, Generate(b"The ", 8, 0.7, 1))]
-        assert 1 <= len(pieces) <= 8 and all(isinstance(piece.answer, WrittenToken) for piece in pieces)
+        assert 1 <= len(pieces) <= 8 and all(isinstance(piece.answer, Written) for piece in pieces)
         with pytest.raises(QuestionError, match="at most 31"):
             [piece async for piece in ask(setup.trainer, Generate(b"x y " * 40, 8, 0.7, 1))]
 
@@ -137,5 +137,6 @@ async def test_a_model_that_ends_the_text_says_no_more(run: tuple[Manifest, Path
     exchange = setup.trainer.task.encode(Generate(b"The ", 8, 0.0, 1), setup.trainer.ends)
     scores = torch.zeros(1, 1, 512)
     scores[..., known.end] = 1.0
-    assert exchange.decode(scores) == WrittenToken(b"") and exchange.inputs is None
+    told = exchange.decode(scores)
+    assert isinstance(told, Written) and told.choice.text == b"" and exchange.inputs is None
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Who answered, byte by byte: a column for every byte of a text, a cell for every expert asked."""
+"""Who answered, byte by byte or token by token: a column for each of a text, a cell for every expert asked."""
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
@@ -10,9 +10,11 @@ from app.formats import number, percent, tip
 from app.icons import smooth
 from app.language import tr
 from app.pages.model.answer_grid import Swatch
-from app.pages.model.answering_hosts import Hosts, missing, name_of
-from app.pages.model.doubt import about
+from app.pages.model.answering_hosts import Hosts, missing
+from app.pages.model.answering_hosts import name_of as name_of_host
+from app.pages.model.doubt import about, name_of
 from app.pages.model.text_generation import Byte
+from app.pages.model.unit_words import UnitWords
 from app.theme import theme
 from app.widgets.basics import Card, Label
 from app.widgets.boxes import add
@@ -33,20 +35,21 @@ class AnswersByByte(QWidget):
 
     Args:
         hosts: colours of who answers.
+        words: of what a model writes one by one.
     """
 
     chosen = Signal(object)
     """The place of a byte; None for the newest, whichever it is."""
 
-    def __init__(self, hosts: Hosts) -> None:
+    def __init__(self, hosts: Hosts, words: UnitWords) -> None:
         super().__init__()
-        self._hosts = hosts
+        self._hosts, self._unit = hosts, words
         self._bytes: list[Byte] = []
         self._at: int | None = None
         self._rows = USUAL
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(tr("Who answered, byte by byte"))
+        self.setAccessibleName(tr(words.one_by_one))
 
     def show_bytes(self, all_bytes: list[Byte], at: int | None) -> None:
         """Show a text's bytes with one of them chosen; None: the newest."""
@@ -56,7 +59,8 @@ class AnswersByByte(QWidget):
             self._rows = rows
             self.updateGeometry()
         place = len(all_bytes) - 1 if at is None else at
-        self.setAccessibleDescription(described(place, all_bytes[place]) if all_bytes else tr("Nothing yet."))
+        told = described(self._unit, place, all_bytes[place]) if all_bytes else tr("Nothing yet.")
+        self.setAccessibleDescription(told)
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -103,8 +107,8 @@ class AnswersByByte(QWidget):
 
     def _words(self, place: int) -> str:
         byte = self._bytes[place]
-        hosts = sorted({name_of(answer.host) for answer in byte.experts if answer.answered})
-        return f"{heading(place, byte)}: {', '.join(hosts)}. {about(byte)} {missing(byte.experts)}".strip()
+        hosts = sorted({name_of_host(answer.host) for answer in byte.experts if answer.answered})
+        return f"{heading(self._unit, place, byte)}: {', '.join(hosts)}. {about(byte)} {missing(byte.experts)}".strip()
 
     def ring_rect(self) -> QRect:
         return self.rect()
@@ -139,10 +143,10 @@ class AnswersByByte(QWidget):
 class AnswersByByteCard(Card):
     """The strip with whose share of the answers was how large."""
 
-    def __init__(self, hosts: Hosts) -> None:
-        super().__init__(tr("Who answered, byte by byte"))
-        self.columns = AnswersByByte(hosts)
-        self._hosts = hosts
+    def __init__(self, hosts: Hosts, unit: UnitWords) -> None:
+        super().__init__(tr(unit.one_by_one))
+        self.columns = AnswersByByte(hosts, unit)
+        self._hosts, self._unit = hosts, unit
         self._legend: list[tuple[Swatch, Label]] = []
         for _ in range(NAMED):
             swatch, words = Swatch("lit"), Label("", "cap", "text2", tabular=True)
@@ -169,29 +173,29 @@ class AnswersByByteCard(Card):
             if place < len(best):
                 host = best[place]
                 swatch.set("lit", self._hosts.letter(host), self._hosts.tone(host))
-                words.setText(f"{name_of(host)}, {percent(weights[host] / whole, 0)}" if whole else name_of(host))
+                name = name_of_host(host)
+                words.setText(f"{name}, {percent(weights[host] / whole, 0)}" if whole else name)
         more = len(best) - NAMED
         self._more.setText(tr("and %Ln more", more))
         self._more.setVisible(more > 0)
         silent = sum(not answer.answered for byte in all_bytes for answer in byte.experts)
-        self._note.setText(_about(len(all_bytes), silent))
+        self._note.setText(_about(self._unit, len(all_bytes), silent))
 
 
-def heading(place: int, byte: Byte) -> str:
-    """ "Byte 30: “i”"; a byte in the middle of a character has no sign of its own."""
-    names = {" ": tr("space"), "\n": tr("new line"), "\t": tr("tab")}
-    name = tr("Byte {place}", place=number(place + 1))
-    return f"{name}: {names.get(byte.text, f'“{byte.text}”')}" if byte.text else name
+def heading(words: UnitWords, place: int, byte: Byte) -> str:
+    """ "Byte 30: “i”", "Token 30: “ing”"; one in the middle of a character has no sign of its own."""
+    name = tr(words.place, place=number(place + 1))
+    return f"{name}: {name_of(byte.text.encode())}" if byte.text else name
 
 
-def described(place: int, byte: Byte) -> str:
-    """Which byte it is, how sure the model was of it, and what else it found likely."""
-    return f"{heading(place, byte)}. {about(byte)}".strip()
+def described(words: UnitWords, place: int, byte: Byte) -> str:
+    """Which byte or token it is, how sure the model was of it, and what else it found likely."""
+    return f"{heading(words, place, byte)}. {about(byte)}".strip()
 
 
-def _about(count: int, silent: int) -> str:
+def _about(words: UnitWords, count: int, silent: int) -> str:
     if not count:
-        return tr("A column for every byte, a cell for every expert that was asked; the brighter, the more weight.")
-    about = tr("The newest byte is at the right; brighter cells had more weight.")
+        return tr(words.what_is_shown)
+    about = tr(words.newest)
     left_out = tr("Hollow cells: experts that did not answer, %Ln so far.", silent) if silent else ""
     return f"{about} {left_out}".strip()

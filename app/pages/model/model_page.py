@@ -12,8 +12,10 @@ from core.contracts.status import CurvePoint, Status
 SUBTITLES = {
     "picture": mark("The model is still in training: its answers can be wrong."),
     "text": mark("The model is still in training: it continues what you type, byte by byte."),
-    "nothing": mark("The model learns to tell pictures of its own apart. It cannot be tried yet."),
+    "tokens": mark("The model is still in training: it continues what you type, token by token."),
+    "pictures": mark("The model learns to tell pictures of its own apart. It cannot be tried yet."),
 }
+"""By task (`core.contracts.kinds.TASKS`)."""
 
 
 class ModelPage(Page):
@@ -25,9 +27,9 @@ class ModelPage(Page):
         self.choice = ModelChoice()
         self.choice.chosen.connect(client.show_run)
         self.head.addWidget(self.choice)
-        self.digits, self.text = DigitsDemo(client), TextDemo(client)
+        self.digits, self.text = DigitsDemo(client), TextDemo(client, TASKS["text"].unit)
         self._spare: dict[str, DigitsDemo | TextDemo] = {"picture": self.digits, "text": self.text}
-        """For the first run of their kind."""
+        """For the first run of their task."""
         self._demos: dict[str, DigitsDemo | TextDemo] = {}
         """By run."""
         self._shown: DigitsDemo | TextDemo | None = self.digits
@@ -38,8 +40,7 @@ class ModelPage(Page):
 
     def update_status(self, status: Status) -> None:
         self.choice.update_status(status)
-        takes = TASKS[status.task].takes
-        demo = self._demo_of(status.run_id, takes)
+        demo = self._demo_of(status.run_id, status.task)
         if demo is not self._shown:
             if self._shown is not None:
                 self._shown.hide()
@@ -47,19 +48,20 @@ class ModelPage(Page):
             if demo is not None:
                 demo.update_curve(self._points)
                 demo.show()
-        self.subtitle.setText(tr(SUBTITLES[takes]))
+        self.subtitle.setText(tr(SUBTITLES[status.task]))
         if demo is not None:
             demo.update_status(status)
 
-    def _demo_of(self, run: str, takes: str) -> DigitsDemo | TextDemo | None:
+    def _demo_of(self, run: str, task: str) -> DigitsDemo | TextDemo | None:
         """A run's own; None: its model cannot be tried."""
-        if takes not in self._spare and takes != "nothing" and run not in self._demos:
-            demo = self._demos[run] = DigitsDemo(self._client) if takes == "picture" else TextDemo(self._client)
+        _, unit, _, takes = TASKS[task]
+        if task not in self._spare and takes != "nothing" and run not in self._demos:
+            demo = self._demos[run] = DigitsDemo(self._client) if takes == "picture" else TextDemo(self._client, unit)
             demo.hide()
             demo.set_connected(self._client.is_connected, "")
             self.body.addWidget(demo, 1)
-        elif takes in self._spare and run not in self._demos:
-            self._demos[run] = self._spare.pop(takes)
+        elif task in self._spare and run not in self._demos:
+            self._demos[run] = self._spare.pop(task)
         return self._demos.get(run)
 
     def update_curve(self, points: list[CurvePoint]) -> None:

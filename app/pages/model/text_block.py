@@ -9,6 +9,7 @@ from app.formats import tip
 from app.language import tr
 from app.pages.model.doubt import about, doubt, underlined
 from app.pages.model.text_generation import Byte, units
+from app.pages.model.unit_words import UnitWords
 from app.theme import theme
 
 LEAST = 92
@@ -16,13 +17,18 @@ LEAST = 92
 
 
 class TextBlock(QPlainTextEdit):
-    """The prompt in grey, the model's part in full; clicking into that, or moving there by keyboard, chooses a byte."""
+    """The prompt in grey, the model's part in full; clicking into that, or moving there by keyboard, chooses a place.
+
+    Args:
+        words: of what it writes one by one.
+    """
 
     chosen = Signal(object)
     """A place in the model's part, in the units of `QString`; None at its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: UnitWords) -> None:
         super().__init__()
+        self._words = words
         theme().set_sheet(self, "text")
         self.setReadOnly(True)
         self.setMinimumSize(theme().px(120), theme().px(LEAST))
@@ -43,10 +49,7 @@ class TextBlock(QPlainTextEdit):
 
     def describe(self, chosen: str) -> None:
         """Tell screen readers of the byte that is chosen; "": of none."""
-        self.setAccessibleDescription(
-            chosen
-            or tr("What the model adds. The arrow keys choose a byte, to see who answered and how sure the model was.")
-        )
+        self.setAccessibleDescription(chosen or tr(self._words.text))
 
     def sizeHint(self) -> QSize:
         return QSize(theme().px(240), theme().px(LEAST))

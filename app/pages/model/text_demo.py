@@ -1,11 +1,11 @@
-"""Try a model that continues text: a prompt, what the model adds while it comes, and who answered for each byte."""
+"""Try a model that continues text: a prompt, what the model adds while it comes, and who answered for each of it."""
 
 import time
 from bisect import bisect_right
 from itertools import pairwise
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app import theme as look
@@ -16,7 +16,8 @@ from app.pages.model.answers_by_byte import AnswersByByteCard, described, headin
 from app.pages.model.answers_card import AnswersCard
 from app.pages.model.doubt import Likeliest
 from app.pages.model.text_block import TextBlock
-from app.pages.model.text_generation import TextGeneration
+from app.pages.model.text_generation import TextGeneration, units
+from app.pages.model.unit_words import WORDS
 from app.theme import theme
 from app.widgets.basics import Card, Divider, ElidedLabel, Label, Notice, Pair, Pill
 from app.widgets.boxes import STRETCH, add, hbox, vbox
@@ -30,7 +31,7 @@ PROMPT = "The for statement"
 LONGEST = 4096
 """Characters of a prompt."""
 LENGTHS, LENGTH = (10, 2000), 200
-"""Bytes."""
+"""Bytes or tokens."""
 COLDEST, HOTTEST, TENTHS = 0, 20, 7
 """The temperature, in tenths."""
 REDRAW_S = 0.25
@@ -41,12 +42,18 @@ TOO_LONG = mark("The prompt is longer than {most} characters. Shorten it; the mo
 
 
 class TextDemo(QWidget):
-    """Lets the model go on with a text."""
+    """Lets the model go on with a text.
 
-    def __init__(self, client: WorkerClient) -> None:
+    Args:
+        client: the worker.
+        unit: what the model writes one by one, "bytes" or "tokens".
+    """
+
+    def __init__(self, client: WorkerClient, unit: str) -> None:
         super().__init__()
         hosts = Hosts()
-        self.generation = TextGeneration(client)
+        self._words = WORDS[unit]
+        self.generation = TextGeneration(client, unit)
         self.prompt = QPlainTextEdit(PROMPT)
         theme().set_sheet(self.prompt, "text")
         self.temperature = Slider(tr("Temperature"), COLDEST, HOTTEST, TENTHS, lambda tenths: number(tenths / 10, 1))
@@ -56,12 +63,15 @@ class TextDemo(QWidget):
         self.go.setText(tr("Continue"))
         # Room for either word: who clicks twice at one place continues and stops, and no card moves.
         self.go.setMinimumWidth(max(least, self.go.sizeHint().width()))
-        self.page = TextBlock()
+        self.page = TextBlock(self._words)
+        self.copy = Button(
+            tr("Copy"), "link", "copy", name=tr("Copy: {name}", name=tr("Continuation")), clicked=self._copy
+        )
         self.experts = AnswersCard(
             client, tr("Experts that answered"), tr("They light up while the text grows."), hosts, upright=True
         )
-        self.answers = AnswersByByteCard(hosts)
-        self.likeliest = Likeliest()
+        self.answers = AnswersByByteCard(hosts, self._words)
+        self.likeliest = Likeliest(self._words)
         self._figures = ElidedLabel("", "cap", "text2", tabular=True)  # they grow, and must not ask for more room
         self._notice = Notice()
         self._about = Label("", "cap", "text2", wrap=True, tabular=True)
@@ -114,9 +124,9 @@ class TextDemo(QWidget):
         self.length.setRange(*LENGTHS)
         self.length.setSingleStep(50)
         self.length.setValue(LENGTH)
-        self.length.setSuffix(f" {tr('bytes')}")
-        self.length.setAccessibleName(tr("Length in bytes"))
-        self.temperature.setToolTip(tr("0 always takes the likeliest byte; the higher, the more surprising the text"))
+        self.length.setSuffix(f" {tr(self._words.units)}")
+        self.length.setAccessibleName(tr(self._words.length))
+        self.temperature.setToolTip(tr(self._words.temperature))
         self.temperature.setAccessibleDescription(self.temperature.toolTip())
 
     def _text_card(self) -> Card:
@@ -136,7 +146,7 @@ class TextDemo(QWidget):
             hbox(Label(tr("Continuation"), "head"), STRETCH, self._figures),
             (self.page, 1),
             self._notice,
-            self._about,
+            hbox((self._about, 1), self.copy, spacing=look.M),
             Label(tr(LINES), "cap", "text3", wrap=True),
         )
         return card
@@ -157,7 +167,7 @@ class TextDemo(QWidget):
 
     def _order_focus(self) -> None:
         """Layers and rows come late; Qt would put them behind the strip."""
-        order = [self.page, *self.experts.stops, self.answers.columns]
+        order = [self.page, self.copy, *self.experts.stops, self.answers.columns]
         if len(order) != self._ordered:
             self._ordered = len(order)
             for one, following in pairwise(order):
@@ -179,6 +189,11 @@ class TextDemo(QWidget):
         self.generation.start(GenerateParams(prompt, self.length.value(), self.temperature.value() / 10, run=run))
         self._describe()
 
+    def _copy(self) -> None:
+        """Prompt and continuation, as they stand there."""
+        QGuiApplication.clipboard().setText(self.page.toPlainText())
+        self.copy.setText(tr("Copied"))
+
     def _go_or_stop(self) -> None:
         if self.generation.running:
             self.generation.stop()
@@ -188,6 +203,8 @@ class TextDemo(QWidget):
     def _grown(self) -> None:
         generation = self.generation
         self.page.grow(generation.bytes)
+        self.copy.setEnabled(bool(generation.bytes))
+        self.copy.setText(tr("Copy"))
         self.go.setText(tr("Stop") if generation.running else tr("Continue"))
         self.go.set_icon("stop" if generation.running else "play")
         self.go.set_kind("plain" if generation.running else "primary")
@@ -205,7 +222,10 @@ class TextDemo(QWidget):
         generation = self.generation
         if not generation.bytes:
             return tr("The model is reading") if generation.running else ""
-        count = tr("{bytes} of {wanted} bytes", bytes=number(len(generation.bytes)), wanted=number(generation.wanted))
+        written, wanted = number(len(generation.bytes)), number(generation.wanted)
+        count = tr(self._words.progress, count=written, wanted=wanted)
+        if generation.ended:
+            return tr("{count}, ended by the model", count=count)
         if not generation.running and len(generation.bytes) < generation.wanted:
             return tr("{count}, stopped", count=count)
         return (
@@ -259,8 +279,9 @@ class TextDemo(QWidget):
             self.page.describe("")
         else:
             start, following = known[self._chosen].start, known[self._chosen + 1 :]
-            self.page.mark((start, next((byte.start for byte in following if byte.start > start), start + 1)))
-            self.page.describe(described(self._chosen, known[self._chosen]))
+            after = start + max(1, units(known[self._chosen].text))
+            self.page.mark((start, next((byte.start for byte in following if byte.start > start), after)))
+            self.page.describe(described(self._words, self._chosen, known[self._chosen]))
         self.answers.show_bytes(known, self._chosen)
         self._pill.setVisible(bool(known))
         if not known:
@@ -272,7 +293,7 @@ class TextDemo(QWidget):
         answers = known[place].experts
         answered = sum(answer.answered for answer in answers)
         whole = answered == len(answers)
-        self.experts.title.setText(heading(place, known[place]))
+        self.experts.title.setText(heading(self._words, place, known[place]))
         self.experts.show_answers(answers)
         self.likeliest.show_byte(known[place])
         self._order_focus()

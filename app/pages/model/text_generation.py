@@ -18,12 +18,12 @@ EXPLANATION = mark("The compute process is starting; the text begins when it is 
 
 
 class Byte(NamedTuple):
-    """One byte of a continuation."""
+    """One byte or token of a continuation."""
 
     start: int
     """Where its character begins in the continuation, in the units of `QString`."""
     text: str
-    """Empty while its character is not complete."""
+    """Its character, or all its token's; empty while its character is not complete."""
     experts: list[Answer]
     ms: float
     shown: str
@@ -40,6 +40,7 @@ class TextGeneration(QObject):
 
     Args:
         client: the worker.
+        unit: what comes one by one, "bytes" or "tokens".
     """
 
     grown = Signal()
@@ -48,9 +49,9 @@ class TextGeneration(QObject):
     """What is awaited, or "" as soon as it came."""
     failed = Signal(str)
 
-    def __init__(self, client: WorkerClient) -> None:
+    def __init__(self, client: WorkerClient, unit: str) -> None:
         super().__init__()
-        self._client = client
+        self._client, self._unit = client, unit
         self._request: int | None = None
         self._round = 0
         """Answers to an earlier text do not count."""
@@ -58,6 +59,8 @@ class TextGeneration(QObject):
         self.text = ""
         self.bytes: list[Byte] = []
         self.wanted = 0
+        self.ended = False
+        """Whether the model ended the text before it was as long as was wanted."""
         self._began = self._newest = 0.0
         self._units, self._sure = 0, 1.0
         """Where the next character begins, and how sure the model was of those of its bytes that have come."""
@@ -76,7 +79,7 @@ class TextGeneration(QObject):
         """Forget the text so far and begin another."""
         self.stop()
         self._round += 1
-        self.running, self.text, self.bytes, self.wanted = True, "", [], params.length
+        self.running, self.text, self.bytes, self.wanted, self.ended = True, "", [], params.length, False
         self._units, self._sure = 0, 1.0
         this = self._round
         self._patience.start()
@@ -104,7 +107,8 @@ class TextGeneration(QObject):
             self._patience.stop()
             self.told.emit("")
         text = printable(piece.text)
-        earlier, own = text[:-1], text[-1:]  # bytes before it that are no character become known as such with it
+        # Bytes before it that are no character become known as such with it.
+        earlier, own = (text[:-1], text[-1:]) if self._unit == "bytes" else ("", text)
         self._units += units(earlier)
         sure = None if piece.choice is None else piece.choice.share * self._sure
         self._sure = 1.0 if own or sure is None else sure
@@ -118,10 +122,15 @@ class TextGeneration(QObject):
     def _ended(self, this: int, end: Continued | HearthError) -> None:
         if this != self._round or not self.running:
             return
+        self.ended = isinstance(end, Continued) and end.ended
         self._end()
         if isinstance(end, HearthError):
             count = len(self.bytes)
-            after = tr("The text ends after %Ln byte(s).", count) if count else ""
+            many = tr(
+                "The text ends after %Ln byte(s)." if self._unit == "bytes" else "The text ends after %Ln token(s).",
+                count,
+            )
+            after = many if count else ""
             self.failed.emit(f"{told(end.notice)} {after}".strip())
 
     def _end(self) -> None:

@@ -6,15 +6,17 @@ declared by the same name in `core.contracts.kinds`.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from core.contracts.control import CHOICES, Choice
 from core.contracts.errors import ComputeError
 from core.contracts.kinds import TASKS, Ends
-from core.contracts.pipe import Predicted, Written, WrittenToken
+from core.contracts.pipe import Generate, Predicted, Written
 from core.training.data.stream import Stream
 
 Q = TypeVar("Q")
@@ -27,7 +29,7 @@ class Exchange(ABC):
     """What goes through the network next, [1, ...]; None: everything is answered."""
 
     @abstractmethod
-    def decode(self, outputs: Tensor) -> Predicted | Written | WrittenToken:
+    def decode(self, outputs: Tensor) -> Predicted | Written:
         """What people get for the last inputs; then `inputs` are the next ones.
 
         Args:
@@ -99,22 +101,38 @@ def task_of(name: str, stream: Stream) -> Task[Any]:
     return task.of(stream)
 
 
-def drawn(scores: Tensor, temperature: float, chance: torch.Generator) -> int:
-    """One of the classes.
+def written(scores: Tensor, pieces: Sequence[bytes], how: Generate, chance: torch.Generator) -> tuple[int, Written]:
+    """The next byte or token of a text, by its number, and what is told of it.
 
     Args:
         scores: [classes].
-        temperature: by which they are divided before the draw; 0 takes the best.
+        pieces: the text of each class.
+        how: it is drawn.
         chance: of the draw.
 
     Raises:
-        ComputeError: they are not finite.
+        ComputeError: the scores are not finite.
     """
     if not scores.isfinite().all():
         raise ComputeError("what the model gave is not finite.")
-    if not temperature:
-        return int(scores.argmax())
-    return int(torch.multinomial((scores.double() / temperature).softmax(0), 1, generator=chance))
+    scores = scores.double()
+    token = (
+        _drawn((scores / how.temperature).softmax(0), how.top_p, chance) if how.temperature else int(scores.argmax())
+    )
+    shares = scores.softmax(0)
+    best = shares.topk(min(CHOICES, len(shares)))
+    likeliest = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    told = Choice(pieces[token], float(shares[token])), [Choice(pieces[each], share) for each, share in likeliest]
+    return token, Written(*told)
+
+
+def _drawn(shares: Tensor, top_p: float, chance: torch.Generator) -> int:
+    """One of the classes, from the likeliest that together have `top_p`."""
+    if top_p < 1:
+        best = shares.sort(descending=True)
+        before = best.values.cumsum(0) - best.values
+        shares[best.indices[before >= top_p]] = 0
+    return int(torch.multinomial(shares, 1, generator=chance))
 
 
 def loss_product(

@@ -3,13 +3,13 @@
 import torch
 from torch import Tensor
 
-from core.contracts.control import CHOICES, Choice
 from core.contracts.kinds import Ends
 from core.contracts.pipe import Generate, Written
-from core.training.tasks.task import Exchange, Task, drawn
+from core.training.tasks.task import Exchange, Task, written
 
 BLANK = b"\n"
 """What comes before a text that begins with nothing."""
+PIECES = [bytes([byte]) for byte in range(256)]
 
 
 class Writing(Exchange):
@@ -38,17 +38,11 @@ class Writing(Exchange):
         Raises:
             ComputeError: what the network gave is not finite.
         """
-        scores = outputs[0, -1]
-        byte = drawn(scores, self._prompt.temperature, self._random)
+        byte, told = written(outputs[0, -1], PIECES, self._prompt, self._random)
         self._text.append(byte)
         self._left -= 1
         self._show()
-        shares = scores.double().softmax(0)
-        best = shares.topk(min(CHOICES, len(shares)))
-        likeliest = [
-            Choice(each, share) for each, share in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        ]
-        return Written(Choice(byte, float(shares[byte])), likeliest)
+        return told
 
 
 class Texts(Task[Generate]):

@@ -6,10 +6,10 @@ from torch import Tensor
 from core.contracts.errors import QuestionError
 from core.contracts.kinds import Ends
 from core.contracts.notices import notice
-from core.contracts.pipe import Generate, WrittenToken
+from core.contracts.pipe import Generate, Written
 from core.store.tokens import Tokens
 from core.training.data.stream import Stream
-from core.training.tasks.task import Exchange, Task, drawn
+from core.training.tasks.task import Exchange, Task, written
 
 
 class Writing(Exchange):
@@ -38,18 +38,18 @@ class Writing(Exchange):
         self._text = self._text[-self._window :]
         self.inputs = torch.tensor([self._text]) if self._left > 0 else None
 
-    def decode(self, outputs: Tensor) -> WrittenToken:
+    def decode(self, outputs: Tensor) -> Written:
         """As any exchange.
 
         Raises:
             ComputeError: what the network gave is not finite.
         """
         known = outputs[0, -1, : len(self._tokens)]  # the model may have room for more
-        token = drawn(known, self._prompt.temperature, self._random)
+        token, told = written(known, self._tokens.pieces, self._prompt, self._random)
         self._text.append(token)
         self._left = 0 if token == self._tokens.end else self._left - 1
         self._show()
-        return WrittenToken(self._tokens.pieces[token])
+        return told
 
 
 class TokenTexts(Task[Generate]):

@@ -1,0 +1,34 @@
+"""How a conversation becomes a text, for models that continue texts: by forms, as a program in an organiser's
+manifest might never end."""
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import msgspec
+
+SAID = "{}"
+"""Stands in a chat's form for what was said."""
+Form = Annotated[str, msgspec.Meta(pattern=r"^[^{}]*\{\}[^{}]*\Z", max_length=256)]
+
+
+class Chat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a conversation is written as a text: a form for what each side says, with `SAID` once in it."""
+
+    system: Form = "{}\n\n"
+    user: Form = "User: {}\n"
+    assistant: Form = "Assistant: {}\n"
+
+    def text(self, said: Iterable[tuple[str, str]]) -> str:
+        """The conversation up to where the model is to answer.
+
+        Args:
+            said: who, as the fields are named, and what.
+        """
+        written = "".join(getattr(self, who).replace(SAID, what.strip()) for who, what in said)
+        return written + self.assistant.partition(SAID)[0].rstrip(" ")
+
+    @property
+    def stop(self) -> str:
+        """What ends an answer: that which follows it, or, if that is blank, the beginning of the next question."""
+        after = self.assistant.partition(SAID)[2]
+        return after.strip() or after + self.user.partition(SAID)[0].rstrip()
