@@ -206,6 +206,15 @@ class Life(msgspec.Struct, frozen=True):
         return self.leaving and self.phase == "absent"
 
 
+    def dies_young_again(self, now: float) -> bool:
+        """Whether a process that dies is the third one in a row to live for less than `HEALTHY_S`, or a later one.
+
+        Args:
+            now: time.monotonic().
+        """
+        return self.phase != "leaving" and now - self.born <= HEALTHY_S and self.back_off_s >= 4 * BACK_OFF_S[0]
+
+
 Outcome = tuple[Life, tuple[Command, ...]]
 
 
