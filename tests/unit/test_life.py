@@ -225,12 +225,13 @@ def test_the_back_off_doubles_up_to_its_end_and_begins_anew_after_a_healthy_life
     assert state.retry == moment + HEALTHY_S + 1 + BACK_OFF_S[0]
 
 
-def test_the_third_in_a_row_that_dies_young_is_known() -> None:
+def test_what_never_came_up_and_the_third_in_a_row_that_dies_young_are_known() -> None:
     def dies(state: Life, after_s: float) -> tuple[Life, bool]:
         begun = (state.retry or 0.0) + 1
         state = run([(begun, Passed(begun), [Order.START], "starting")], state)
+        assert state.never_well(begun)
         state, _ = life.advance(state, News.READY, begun + 1)
-        again = state.dies_young_again(begun + after_s)
+        again = state.never_well(begun + after_s)
         return life.advance(state, DIED, begun + after_s)[0], again
 
     state, found = replace(Life(), begun=True, wanted=True), []

@@ -206,13 +206,14 @@ class Life(msgspec.Struct, frozen=True):
         return self.leaving and self.phase == "absent"
 
 
-    def dies_young_again(self, now: float) -> bool:
-        """Whether a process that dies is the third one in a row to live for less than `HEALTHY_S`, or a later one.
+    def never_well(self, now: float) -> bool:
+        """Whether a process that dies never came up, or is at least the third in a row to live for `HEALTHY_S` at most.
 
         Args:
             now: time.monotonic().
         """
-        return self.phase != "leaving" and now - self.born <= HEALTHY_S and self.back_off_s >= 4 * BACK_OFF_S[0]
+        again = now - self.born <= HEALTHY_S and self.back_off_s >= 4 * BACK_OFF_S[0]
+        return self.phase == "starting" or (again and self.phase != "leaving")
 
 
 Outcome = tuple[Life, tuple[Command, ...]]
