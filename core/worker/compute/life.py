@@ -205,7 +205,6 @@ class Life(msgspec.Struct, frozen=True):
         """Whether it has ended for good."""
         return self.leaving and self.phase == "absent"
 
-
     def never_well(self, now: float) -> bool:
         """Whether a process that dies never came up, or is at least the third in a row to live for `HEALTHY_S` at most.
 
