@@ -95,7 +95,7 @@ def _check_room(runtimes: Path, missing: list[Wheel]) -> None:
 
 def _fetch_all(runtimes: Path, offer: PackOffer, begun: Path, missing: list[Wheel], told: Told) -> None:
     done, total = 0, sum(wheel.size for wheel in missing)
-    with urllib3.PoolManager(timeout=urllib3.Timeout(QUIET_S), headers={"User-Agent": "hearth"}, retries=RETRIES) as pool:
+    with urllib3.PoolManager(timeout=QUIET_S, headers={"User-Agent": "hearth"}, retries=RETRIES) as pool:
         for wheel in missing:
             urls = [f"{source.rstrip('/')}/{wheel.sha256}" for source in offer.sources]
             if wheel.url:

@@ -225,6 +225,22 @@ def test_the_back_off_doubles_up_to_its_end_and_begins_anew_after_a_healthy_life
     assert state.retry == moment + HEALTHY_S + 1 + BACK_OFF_S[0]
 
 
+def test_what_never_came_up_and_the_third_in_a_row_that_dies_young_are_known() -> None:
+    def dies(state: Life, after_s: float) -> tuple[Life, bool]:
+        begun = (state.retry or 0.0) + 1
+        state = run([(begun, Passed(begun), [Order.START], "starting")], state)
+        assert state.never_well(begun)
+        state, _ = life.advance(state, News.READY, begun + 1)
+        again = state.never_well(begun + after_s)
+        return life.advance(state, DIED, begun + after_s)[0], again
+
+    state, found = replace(Life(), begun=True, wanted=True), []
+    for after_s in (5.0, HEALTHY_S, 5.0, HEALTHY_S + 1, 5.0, 5.0, 5.0):
+        state, again = dies(state, after_s)
+        found.append(again)
+    assert found == [False, False, True, False, False, True, True]
+
+
 def test_it_has_ended_for_good_only_when_the_process_is_gone() -> None:
     state, _ = life.advance(run(TO_TRAINING), News.LEAVE, 20.0)
     assert not state.over

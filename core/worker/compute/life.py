@@ -205,6 +205,15 @@ class Life(msgspec.Struct, frozen=True):
         """Whether it has ended for good."""
         return self.leaving and self.phase == "absent"
 
+    def never_well(self, now: float) -> bool:
+        """Whether a process that dies never came up, or is at least the third in a row to live for `HEALTHY_S` at most.
+
+        Args:
+            now: time.monotonic().
+        """
+        again = now - self.born <= HEALTHY_S and self.back_off_s >= 4 * BACK_OFF_S[0]
+        return self.phase == "starting" or (again and self.phase != "leaving")
+
 
 Outcome = tuple[Life, tuple[Command, ...]]
 

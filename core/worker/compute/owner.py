@@ -53,7 +53,7 @@ class Owner:
         return None
 
     async def give_up(self, pack: Path, why: Notice) -> None:
-        """A process did not come up with a pack.
+        """A process did not come up with a pack, or several in a row soon died.
 
         Args:
             pack: its folder.

@@ -323,7 +323,7 @@ class ComputeSupervisor:
         explained = None if link.killed else self._owner.explain(code)
         why = self._fault or explained or cause_of_death(code)
         excused = explained is not None or self.exhausted > exhausted
-        if pack is not None and self.phase == "starting" and not excused:
+        if pack is not None and self._life.never_well(time.monotonic()) and not excused:
             await self._owner.give_up(pack, why)
         self._happened(life.Ended(why, code, link.killed, excused))
 
