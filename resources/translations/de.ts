@@ -752,8 +752,8 @@
       <translation>Expertenaufrufe hier</translation>
     </message>
     <message>
-      <source>Samples in the common trunk</source>
-      <translation>Beispiele im gemeinsamen Rumpf</translation>
+      <source>Samples or bytes in the common trunk</source>
+      <translation>Beispiele oder Bytes im gemeinsamen Rumpf</translation>
     </message>
     <message>
       <source>Combined for the trunk</source>
@@ -2227,8 +2227,8 @@
       <translation>Empfangen für den Rumpf</translation>
     </message>
     <message>
-      <source>Samples counted</source>
-      <translation>Beispiele gezählt</translation>
+      <source>Samples or bytes counted</source>
+      <translation>Beispiele oder Bytes gezählt</translation>
     </message>
     <message>
       <source>Combined for others</source>

@@ -74,7 +74,7 @@ def test_who_takes_part_and_how_near_the_next_step_is(qtbot: QtBot, toy: ToyWork
     assert card.said.text().startswith("2 trainers agree on one trunk by DeDLOC, last ")
     assert card.progress.text() == "640 of 1,024 samples"
     assert card._sent.accessibleName() == "Sent for the trunk: 48.3 MB"
-    assert card._accepted.accessibleName() == "Samples counted: 311,808"
+    assert card._accepted.accessibleName() == "Samples or bytes counted: 311,808"
     assert card._reduced.accessibleName() == "Combined for others: 12.6 MB"
     assert not card.waits.isVisible()
     assert card.picture.accessibleDescription() == (

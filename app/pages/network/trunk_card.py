@@ -59,7 +59,7 @@ class TrunkCard(Card):
         self._bar, self.progress = Bar("peer"), Label("", "cap", "text2", tabular=True)
         self._next = Label(tr("To the next agreement"), "cap", "text2")
         self._sent, self._received = Figure(tr("Sent for the trunk")), Figure(tr("Received for the trunk"))
-        self._accepted, self._reduced = Figure(tr("Samples counted")), Figure(tr("Combined for others"))
+        self._accepted, self._reduced = Figure(tr("Samples or bytes counted")), Figure(tr("Combined for others"))
         self._figures = (self._sent, self._received, self._accepted, self._reduced)
         next_row = hbox(self._next, (self._bar, 1), self.progress, spacing=look.M)
         figures = grid_box(look.XL, look.M, stretch={2: 1})
