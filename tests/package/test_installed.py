@@ -137,6 +137,7 @@ def test_installed_used_and_removed_without_a_trace(app: Installed, tmp_path: Pa
     plan.open("model")
     result, canvas = plan.model.digits.result, plan.model.digits.canvas
     area = plan.at(result, 0.0, 0.2), plan.at(result, 1.0, 0.9)
+    wait_until(lambda: (app.status().accuracy or 0.0) > 0.8, "a model that is trained")
     wait_until(lambda: app.pixels("ember_fill", area) == 0, "the demo")
     app.drag(*(plan.at(canvas, 0.5, 0.2 + step / 20) for step in range(13)))
     wait_until(lambda: app.pixels("ember_fill", area) > 100, "what the model thinks of the digit")
