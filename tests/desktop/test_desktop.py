@@ -253,8 +253,8 @@ def test_steps_that_are_lost_with_a_killed_worker_are_told(qtbot: QtBot, start: 
     home = desktop.window.current_page()
     assert isinstance(home, HomePage)
     qtbot.waitUntil(lambda: home.network.happened.text().endswith(said))
-    lines = desktop.log_page.model.lines
-    qtbot.waitUntil(lambda: any("64 steps since the last checkpoint" in line.text for line in lines))
+    told = "64 steps since the last checkpoint"
+    qtbot.waitUntil(lambda: any(told in line.text for line in desktop.log_page.model.lines))
 
 
 def test_a_worker_that_cannot_run_needs_attention(start: Start) -> None:

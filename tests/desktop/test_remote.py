@@ -53,10 +53,10 @@ def test_commands_reach_it_and_tell_when_the_way_is_gone(other: RunningWorker, t
     here = tmp_path / "attic"
     with forwarded(other.folder, here):
         assert is_elsewhere(here) and not is_elsewhere(other.folder)
-        assert hearth(here, "status").stdout.startswith("State    paused")
+        assert hearth(here, "status").stdout.startswith("State    Paused")
         assert "Paused for 15 min" in hearth(here, "pause", "--for", "15m").stdout
         assert "You paused" in hearth(other.folder, "status").stdout
-        assert hearth(here, "top", "--once").stdout.startswith("Hearth  paused")
+        assert hearth(here, "top", "--once").stdout.startswith("Hearth  Paused")
         assert hearth(here, "stats").returncode == 0
     gone = hearth(here, "top", "--once")
     assert gone.returncode == NotRunning.exit_code and str(here) in gone.stderr
@@ -69,7 +69,7 @@ def test_top_comes_back_when_the_way_does(other: RunningWorker, tmp_path: Path) 
     try:
         top.until("As soon as a worker")
         with forwarded(other.folder, here):
-            top.until("paused")
+            top.until("Paused")
             top.until("Done")
         top.until("As soon as a worker")
         with forwarded(other.folder, here):
@@ -118,4 +118,4 @@ def test_the_app_shows_it_and_leaves_it_as_it_is(
         assert "Quit Hearth on the other PC" in desktop.window.note._label.text()
         with qtbot.waitSignal(desktop.supervisor.ended):
             desktop.actions.quit.emit()
-    assert hearth(other.folder, "status").stdout.startswith("State    paused"), "it runs on"
+    assert hearth(other.folder, "status").stdout.startswith("State    Paused"), "it runs on"
