@@ -20,7 +20,9 @@ os.environ["OMP_NUM_THREADS"] = "1"
 """Before torch reads it; compute has one as well. On a busy machine threads that share an operation spin until the last
 of them is done: up to ten times the processor time of one."""
 gc.disable()  # until all tests are found: what they import is searched for garbage thousands of times meanwhile
-hypothesis.settings.register_profile("any machine", suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("any machine")
 """How long inputs take to make on a busy machine is no fault of theirs."""
 MARK = "HEARTH_TESTS"
