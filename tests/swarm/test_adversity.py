@@ -10,7 +10,7 @@ STEPS = 300
 LEARNT = 0.85
 """Of the unseen digits right, on average of the last quarter of the steps; 96% is usual."""
 CROWDED_S = 10.0
-"""The most that a step may wait for hosts that do not answer; a second is usual, and 3.4 were seen beside other tests."""
+"""The most that a step may wait for hosts that do not answer; a second is usual, 3.4 were seen beside other tests."""
 
 
 @pytest.mark.timeout(longest_s(STEPS))
