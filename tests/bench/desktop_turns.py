@@ -20,9 +20,9 @@ from typing import Any
 
 import psutil
 from PySide6.QtCore import QAbstractEventDispatcher
-from PySide6.QtWidgets import QApplication
 
 import app.__main__ as program
+from app.system.application import Application
 from app.worker.client import WorkerClient
 from core.contracts.control import ADDRESS_FILE
 from tests.workers import agreed, hearth
@@ -57,7 +57,7 @@ class Longest:
         return timed
 
 
-class App(QApplication):
+class App(Application):
     """Tells when its loop has begun."""
 
     longest: Longest
@@ -99,7 +99,7 @@ def main() -> None:
     longest = App.longest = Longest()
     for name in CALLS:
         setattr(WorkerClient, name, longest.noted(getattr(WorkerClient, name)))
-    program.QApplication = App  # type: ignore[attr-defined]
+    program.Application = App  # type: ignore[attr-defined]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         agreed(folder)
