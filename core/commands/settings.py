@@ -84,11 +84,11 @@ def _change(options: argparse.Namespace) -> None:
     try:
         with common.client(options) as client:
             client.call("set_settings", SetSettingsParams({name: value}), dict[str, Any])
-        late = " after a restart of the worker" if KINDS[name].metadata.get("restart") else ""
+        when = " after a restart of the worker" if KINDS[name].metadata.get("restart") else ""
     except NotRunning:
         settings_file.save(folder, changed)
-        late = " at the next start"
-    print(f"{name} is {_written(name, getattr(changed, name))}{late}.")
+        when = " at the next start"
+    print(f"{name} is {_written(name, getattr(changed, name))}{when}.")
 
 
 def _words(name: str) -> dict[str, Any]:
