@@ -752,8 +752,8 @@
       <translation>Expertenaufrufe hier</translation>
     </message>
     <message>
-      <source>Samples or bytes in the common trunk</source>
-      <translation>Beispiele oder Bytes im gemeinsamen Rumpf</translation>
+      <source>In the common trunk</source>
+      <translation>Im gemeinsamen Rumpf</translation>
     </message>
     <message>
       <source>Combined for the trunk</source>

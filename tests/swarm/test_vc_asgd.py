@@ -170,6 +170,6 @@ def test_two_workers_share_the_work_and_the_server_goes_on_after_a_restart(tmp_p
         wait_until(is_kept, "the same in the ledger", PATIENCE_S)
         told = again.ask("totals", {}, Totals).all
         assert told.runs[run.run_id].reduced == told.amounts.reduced
-        assert "Samples or bytes in the common trunk" in (said := hearth(again.folder, "stats").stdout)
+        assert "In the common trunk" in (said := hearth(again.folder, "stats").stdout)
         assert "combined today" in said
     assert work().done > before.done

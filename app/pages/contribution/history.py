@@ -112,7 +112,7 @@ KINDS: dict[str, Kind] = {
     "tokens": Kind(mark("Text trained"), (("tokens", "", ""),), data_size, SIZE),
     "peer_calls": Kind(mark("Calls for others"), (("peer_calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
     "calls": Kind(mark("Calls to experts here"), (("calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
-    "accepted": Kind(mark("Samples or bytes in the common trunk"), (("accepted", "", ""),), number, PLAIN),
+    "accepted": Kind(mark("In the common trunk"), (("accepted", "", ""),), number, PLAIN),
     "reduced": Kind(mark("Combined for the trunk"), (("reduced", "", ""),), data_size, SIZE, work=False),
     "bytes": Kind(
         mark("Traffic with peers"),
