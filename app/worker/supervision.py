@@ -220,8 +220,6 @@ def exit_reason(code: int, fault: Notice | None) -> Notice:
     """
     if code < 0:
         return notice("worker.ended.killed", signal=-code)
-    if code == 0:
-        return notice("worker.ended.by_itself")
     if code == errors.AlreadyRunning.exit_code:
         return notice("worker.ended.another_runs")
     if fault is not None:

@@ -229,7 +229,10 @@ class Supervisor(QObject):
         self._stderr_timer.stop()
         fault = self._last_fault()
         logger.info("the worker ended: %s", exit_reason(code, fault))
-        self._supervision.exited(time.monotonic(), code, fault)
+        if code == 0 and self._supervision.phase is not Phase.RESTARTING:
+            self._leaving(asked=True)  # somebody asked it to quit, before this app could hear its goodbye
+        else:
+            self._supervision.exited(time.monotonic(), code, fault)
         return False
 
     def _ask_to_quit(self) -> None:

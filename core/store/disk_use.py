@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.contracts.files import PartFile
-from core.store.checkpoint_files import BAD, BLOBS, CHECKPOINTS, on_disk, superseded_copies, survey
+from core.store.checkpoint_files import BAD, BLOBS, CHECKPOINTS, manifests, on_disk, superseded_copies, survey
 from core.store.data_folder import RUNS
 from core.store.shards import OWN
 from core.store.sizes import RUNTIMES
@@ -17,6 +17,8 @@ from core.store.writing import PARTIAL
 
 UNFINISHED, SUPERSEDED, HELD = 0, 1, 2
 """How little something is needed; `HELD`: enough other peers keep it."""
+LOOKS = 3
+"""At most, if checkpoints are finished meanwhile: files and what they are for are to be of one moment."""
 
 
 class Spare(NamedTuple):
@@ -51,7 +53,7 @@ class Found(NamedTuple):
 
 def look_through(
     folder: Path, runs: Iterable[tuple[Path, Mapping[str, int]]], coming: Mapping[Path, int]
-) -> tuple[Found, dict[Path, tuple[Mapping[str, PartFile], int]]]:
+) -> tuple[Found, dict[Path, Mapping[str, PartFile]]]:
     """In a thread: a slow disk with many files must not hold up a yield.
 
     Args:
@@ -61,8 +63,24 @@ def look_through(
             seen.
 
     Returns:
-        What is there, and of each run's checkpoints the newest state of each part, and the bytes of files of none.
+        What is there, and of each run's checkpoints the newest state of each part.
     """
+    runs = [*runs]  # gone through more than once
+
+    def finished() -> list[list[Path]]:
+        return [[*manifests(run / CHECKPOINTS)] for run, _ in runs]
+
+    for _ in range(LOOKS):
+        before = finished()
+        found = _look_once(folder, runs, coming)
+        if finished() == before:
+            break
+    return found
+
+
+def _look_once(
+    folder: Path, runs: Iterable[tuple[Path, Mapping[str, int]]], coming: Mapping[Path, int]
+) -> tuple[Found, dict[Path, Mapping[str, PartFile]]]:
     total, files, links = 0, dict[str, File](), Counter[tuple[int, int]]()
     for parent, folders, names in os.walk(folder):  # unlike Path.rglob it passes over folders that are gone
         # an organiser's own files are not Hearth's, and a GPU pack is wanted as it is, however little may be kept
@@ -76,11 +94,9 @@ def look_through(
                 total += 0 if inode in links else size
                 links[inode] += 1
                 files[str(path)] = File(inode, size, status.st_mtime)
-    states = dict[Path, tuple[Mapping[str, PartFile], int]]()
+    states = dict[Path, Mapping[str, PartFile]]()
     for run, kept in runs:
-        seen = survey(run / CHECKPOINTS, lambda file: True, kept)
-        strays = (files.get(str(path)) for path in seen.strays)
-        states[run] = seen.states, sum(file.size for file in strays if file)
+        states[run] = survey(run / CHECKPOINTS, lambda file: True, kept).states
     sizes = {path: files[str(path)].size if str(path) in files else 0 for path in coming}
     outstanding = sum(max(0, on_disk(size) - sizes[path]) for path, size in coming.items())
     return Found(total, files, links, outstanding), states

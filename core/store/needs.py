@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.contracts.files import TRUNK, PartFile
-from core.store.checkpoint_files import SUFFIX, on_disk
+from core.store.checkpoint_files import CHECKPOINTS, SUFFIX, on_disk
 from core.store.disk_use import File
+from core.store.writing import PARTIAL
 
 STAGES = 8
 """A checkpoint is saved in so many, or a few more, where there is no room for all of it beside the one before."""
@@ -24,8 +25,8 @@ class Needs(NamedTuple):
     """To be left free for states that take the place of others, as soon as there are experts."""
     state: int = 0
     """What an expert's state takes, with its share of that; 0: not known yet."""
-    unfinished: int = 0
-    """Bytes of files of no checkpoint, such as those of a save that goes on."""
+    files: Mapping[str, int] = {}
+    """Bytes of each file of parts in compute's checkpoints, be it finished or not, by path."""
 
 
 class Promise(NamedTuple):
@@ -104,21 +105,21 @@ def waiting(claims: Iterable[tuple[Path, Claim, bool]], free: int, headroom: int
     return found
 
 
-def needs_of(
-    folder: Path, expert_bytes: int, states: Mapping[str, PartFile], unfinished: int, files: Mapping[str, File]
-) -> Needs:
+def needs_of(folder: Path, expert_bytes: int, states: Mapping[str, PartFile], files: Mapping[str, File]) -> Needs:
     """What a run needs.
 
     Args:
         folder: The run's.
         expert_bytes: What an expert takes, if none has a state yet; 0: not known.
         states: The newest state of each part.
-        unfinished: Bytes of files of no checkpoint.
         files: All that are there, by path.
     """
     start = f"{folder}{os.sep}"
-    largest = max((f.size for path, f in files.items() if path.endswith(SUFFIX) and path.startswith(start)), default=0)
+    own = {path: file.size for path, file in files.items() if path.startswith(start)}
+    largest = max((size for path, size in own.items() if path.endswith(SUFFIX)), default=0)
     state = max((on_disk(file.size) for part, file in states.items() if part != TRUNK), default=expert_bytes)
     state += state // STAGES
     working = max(state, largest, sum(on_disk(file.size) for file in states.values()) // STAGES)
-    return Needs(states, largest, working, state, unfinished)
+    start = f"{folder / CHECKPOINTS}{os.sep}"
+    parts = {path: size for path, size in own.items() if path.startswith(start) and path.endswith((SUFFIX, PARTIAL))}
+    return Needs(states, largest, working, state, parts)

@@ -20,7 +20,7 @@ import contextlib
 import logging
 import math
 import shutil
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -65,14 +65,19 @@ class _Grant(NamedTuple):
     """What the compute process of a run may write before it makes that a checkpoint."""
 
     bytes: int
-    before: int
-    """Unfinished files that there were then."""
+    before: Container[str]
+    """The files that there were when the save began."""
     passes: bool
     """Whether it passes the limit by that."""
 
-    def written(self, needs: Needs) -> int:
-        """What of it is there."""
-        return max(0, needs.unfinished - self.before)
+    def written(self, needs: Needs, but: Container[str] = ()) -> int:
+        """What of it is there, but for files with these hashes."""
+        new = (path for path in needs.files if path not in self.before and Path(path).stem not in but)
+        return sum(needs.files[path] for path in new)
+
+    def unfinished(self, needs: Needs) -> int:
+        """What of it is there and no checkpoint yet: that was promised, or takes another one's place."""
+        return self.written(needs, {file.sha256 for file in needs.states.values()})
 
 
 class Quota:
@@ -102,6 +107,8 @@ class Quota:
         self._gone = asyncio.Event()
         """Set, and replaced, when something that was on its way has come or comes no more."""
         self._grants: dict[Path, _Grant] = {}
+        self._writing: dict[Path, _Grant] = {}
+        """Those of the moment at which `_needs` were seen."""
         self._sound: dict[Path, set[str]] = {}
         """By checkpoint folder the hashes of files that compute wrote or this process has checked."""
         self._one = asyncio.Lock()
@@ -198,23 +205,29 @@ class Quota:
         async with self._one:
             last = self._grants.get(run.folder)
             self.end_save(run)
-            found = await self._measure()
-            needs = self._needs[run.folder]
-            share = self._share(run.folder, needs)
-            left = self._left(found) + share
-            if left < wanted:
-                left += await self._free(found, wanted - left, SUPERSEDED)
-            if left < (least := min(wanted, max(needs.working, needed))):
-                left += await self._free(await self._measure(), least - left, HELD)
+            found, needs, share, left = await self._what_is_left(run)
+            if left < wanted and await self._free(found, wanted - left, SUPERSEDED):
+                found, needs, share, left = await self._what_is_left(run)
+            if left < (least := min(wanted, max(needs.working, needed))) and await self._free(
+                found, least - left, HELD
+            ):
+                found, needs, share, left = await self._what_is_left(run)
             granted, passes = max(0, min(wanted, left - (share if self._unexpected(run, needs) else 0))), False
             if granted < needed and self._expected(run, needs, part):
                 passes = left < needed and superseded and (part in needs.states or part == TRUNK)
                 if passes and any(grant.passes for grant in self._grants.values()):
                     return None
                 granted = needed if passes or left >= needed else granted
-            before = last.before if last and not superseded else needs.unfinished
-            self._grants[run.folder] = _Grant(needs.unfinished - before + granted, before, passes)
+            grant = _Grant(granted, last.before if last and not superseded else needs.files, passes)
+            self._grants[run.folder] = grant._replace(bytes=grant.written(needs) + granted)
             return granted
+
+    async def _what_is_left(self, run: Run) -> tuple[Found, Needs, int, int]:
+        """What is there, what a run needs, its share, and what it may write with that."""
+        found = await self._measure()
+        needs = self._needs[run.folder]
+        share = self._share(run.folder, needs)
+        return found, needs, share, self._left(found) + share
 
     def _expected(self, run: Run, needs: Needs, part: str) -> bool:
         """Whether there is room for a part's state in the run's share."""
@@ -303,13 +316,10 @@ class Quota:
 
     # looking and making room
 
-    def _taken(self, found: Found) -> int:
-        """What is there or fetched, but for what a save writes: that was promised, or takes another one's place."""
-        written = (grant.written(self._needs[folder]) for folder, grant in self._grants.items())
-        return found.total - sum(written) + found.outstanding
-
     def _untaken(self, found: Found) -> int:
-        return self.cap_bytes - HEADROOM - self._taken(found)
+        """What is neither there nor fetched, and what a save has written so far."""
+        unfinished = sum(grant.unfinished(self._needs[folder]) for folder, grant in self._writing.items())
+        return self.cap_bytes - HEADROOM - found.total - found.outstanding + unfinished
 
     def _left(self, found: Found, replaces: bool = False) -> int:
         """What may be written now beside all shares and grants.
@@ -320,17 +330,19 @@ class Quota:
         """
         left = self._untaken(found)
         for folder, needs in self._needs.items():
-            granted = self._grants[folder].bytes if folder in self._grants else 0
-            left -= max(self._share(folder, needs, replaces), granted)
+            left -= (share := self._share(folder, needs, replaces))
+            if grant := self._writing.get(folder):
+                left -= max(0, grant.bytes - grant.written(needs) - share + grant.unfinished(needs))
         return left
 
     async def _measure(self) -> Found:
         runs = [*self._runs]  # one that is joined meanwhile is not seen yet
-        kept = [(run.folder, run.kept()) for run in runs]
+        kept, writing = [(run.folder, run.kept()) for run in runs], {**self._grants}
         found, states = await asyncio.to_thread(look_through, self._folder, kept, {**self._coming})
         self._needs = {
-            run.folder: needs_of(run.folder, run.hosted.expert_bytes, *states[run.folder], found.files) for run in runs
+            run.folder: needs_of(run.folder, run.hosted.expert_bytes, states[run.folder], found.files) for run in runs
         }
+        self._writing = writing
         return found
 
     async def _free(self, found: Found, excess: int, most: int, whole: bool = False, but: Path | None = None) -> int:

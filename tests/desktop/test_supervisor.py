@@ -21,7 +21,7 @@ from app.worker.supervisor import Supervisor, worker_command
 from core.contracts import control as wire
 from core.contracts.notices import notice, plain
 from tests.desktop.conftest import ToyWorker
-from tests.workers import never_busy, start_paused, worker
+from tests.workers import PATIENCE_S, answers, hearth, never_busy, start_paused, wait_until, worker
 
 # Decisions
 
@@ -204,7 +204,6 @@ def test_reasons_in_words() -> None:
     assert exit_reason(-9, None) == notice("worker.ended.killed", signal=9)
     assert str(exit_reason(1, plain("MemoryError."))) == "it ended with exit code 1 (MemoryError)"
     assert exit_reason(3, None) == notice("worker.ended.with_code", status=3)
-    assert exit_reason(0, None) == notice("worker.ended.by_itself")
     assert exit_reason(4, plain("A Hearth worker already serves it.")) == notice("worker.ended.another_runs")
 
 
@@ -407,6 +406,23 @@ def test_a_goodbye_ends_the_supervision(qtbot: QtBot, watched: Watched, toy: Toy
     with qtbot.waitSignal(watched.supervisor.ended):
         toy.hang_up()
     assert watched.supervisor.process is None
+
+
+def test_a_worker_that_was_asked_to_quit_before_the_app_could_hear_it_is_not_started_again(
+    qtbot: QtBot, watched: Watched, folder: Path
+) -> None:
+    """As by `hearth quit` while the app still starts."""
+    with qtbot.waitSignal(watched.supervisor.changed):  # a dial has failed
+        watched.supervisor.start()
+    qtbot.waitUntil(lambda: watched.supervisor.process is not None)
+    child = watched.supervisor.process
+    assert child is not None
+    wait_until(lambda: answers(folder), "the worker", PATIENCE_S)  # the app does nothing meanwhile
+    assert not watched.client.is_connected
+    with qtbot.waitSignal(watched.supervisor.ended):
+        assert hearth(folder, "quit").returncode == 0
+        child.wait(PATIENCE_S)
+    assert child.returncode == 0 and watched.supervisor.process is None
 
 
 def test_leaving_ends_a_worker_of_another_version(qtbot: QtBot, watched: Watched, toy: ToyWorker) -> None:
