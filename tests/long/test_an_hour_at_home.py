@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.swarm.home_line import LOOK_S, QUARTER, home
 from tests.swarm.namespaces import impossible
 
@@ -10,6 +12,7 @@ MINUTE = int(60 / LOOK_S)
 """Stretches in one."""
 
 
+@pytest.mark.timeout(HOUR_S + 900)
 def test_the_first_hour_stays_below_a_quarter_of_the_upload(tmp_path: Path) -> None:
     assert not impossible()
     with home(tmp_path, "text") as at:
