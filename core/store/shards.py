@@ -102,8 +102,8 @@ def missing(manifest: Manifest, folder: Path) -> list[Shard]:
     return [shard for shard in dict.fromkeys(listed(manifest, folder)) if _read(folder, shard) is None]
 
 
-def accept(folder: Path, shard: Shard, content: bytes) -> None:
-    """Keep a shard that came from elsewhere.
+def accept(folder: Path, shard: Named, content: bytes) -> None:
+    """Keep a file that came from elsewhere.
 
     Raises:
         DataError: the content is not those of the shard; nothing is kept.
@@ -155,7 +155,7 @@ def read(folder: Path, shard: Named) -> bytes | None:
 
 
 def prepare(manifest: Manifest, folder: Path) -> list[Shard]:
-    """Make what this Python's own text can give; returns what is still missing.
+    """Make what Hearth or this Python can give by itself; returns what is still missing.
 
     Raises:
         DataError: their list is.
@@ -163,7 +163,7 @@ def prepare(manifest: Manifest, folder: Path) -> list[Shard]:
     """
     wanted = missing(manifest, folder)
     if wanted and manifest.shards:
-        text, start = local_text(), 0
+        text, start = _text_of(manifest, folder), 0
         for shard in manifest.shards:
             content = text[start : start + shard.size]
             start += shard.size
@@ -244,6 +244,18 @@ def local_text() -> bytes:
     except ImportError:
         return b""
     return "\n".join(topics.values()).encode()
+
+
+def _text_of(manifest: Manifest, folder: Path) -> bytes:
+    """The text that Hearth or this Python has for a run; a tokenizer that Hearth has is put in the run's folder."""
+    if (named := manifest.tokenizer) is None:
+        return local_text()
+    from core.store import stories  # the library of tokenizers takes 10 MB, and is needed once
+
+    if not _is(named, tokenizer := stories.tokenizer()):
+        return b""
+    accept(folder, named, tokenizer)
+    return stories.text()
 
 
 def _is(named: Named, content: bytes) -> bool:

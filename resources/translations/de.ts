@@ -4092,8 +4092,8 @@
       <translation>Lauf</translation>
     </message>
     <message>
-      <source>The network that this PC helps to train. Three come with Hearth: two read handwritten digits, one of them without experts; one learns to continue text from the Python manual. An organiser's manifest (a .toml or .json file) brings others.</source>
-      <translation>Das Netz, das dieser PC trainieren hilft. Drei kommen mit Hearth: Zwei lesen handgeschriebene Ziffern, eines davon ohne Experten; eines lernt, Text aus dem Python-Handbuch fortzusetzen. Das Manifest eines Veranstalters (eine .toml- oder .json-Datei) bringt andere.</translation>
+      <source>The network that this PC helps to train. Four come with Hearth: two read handwritten digits, one of them without experts; one tells short stories; one continues text like the Python manual's. An organiser's manifest (a .toml or .json file) brings others.</source>
+      <translation>Das Netz, das dieser PC trainieren hilft. Vier kommen mit Hearth: Zwei lesen handgeschriebene Ziffern, eines davon ohne Experten; eines erzählt kurze Geschichten (auf Englisch); eines setzt Texte wie das Python-Handbuch fort. Das Manifest eines Veranstalters (eine Datei mit der Endung .toml oder .json) bringt andere.</translation>
     </message>
     <message>
       <source>Profile</source>
@@ -8282,6 +8282,10 @@
     <message>
       <source>Handwritten digits</source>
       <translation>Handschriftliche Ziffern</translation>
+    </message>
+    <message>
+      <source>Short stories</source>
+      <translation>Kurze Geschichten</translation>
     </message>
     <message>
       <source>The Python manual</source>

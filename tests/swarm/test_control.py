@@ -317,7 +317,7 @@ def test_the_log_goes_on_after_a_restart(tmp_path: Path) -> None:
 
 def test_bad_starts_are_explained(tmp_path: Path) -> None:
     unknown = hearth(tmp_path, "worker", "--run", "nothing")
-    assert unknown.returncode == 2 and "Known runs: digits, digits-vc, text" in unknown.stderr
+    assert unknown.returncode == 2 and "Known runs: digits, digits-vc, stories, text" in unknown.stderr
     (tmp_path / "file").write_text("")
     unwritable = hearth(tmp_path / "file", "worker")
     assert unwritable.returncode == 5 and "--data-dir" in unwritable.stderr

@@ -205,7 +205,7 @@ MODELS_OF_TEXT = [DECODER, DECODER | {"dense": 2, "tied": True}]
 
 
 @pytest.mark.parametrize("changes", [{}, *MODELS_OF_TEXT])
-@pytest.mark.parametrize("run", ["digits", "digits-vc", "text"])
+@pytest.mark.parametrize("run", ["digits", "digits-vc", "stories", "text"])
 def test_what_a_trunk_costs_is_known_without_torch(run: str, changes: dict[str, Any]) -> None:
     rules = manifest.load(run)
     if run == "text":
@@ -213,7 +213,7 @@ def test_what_a_trunk_costs_is_known_without_torch(run: str, changes: dict[str, 
     kind, ends = MODELS[rules.model.kind], rules.ends
     network = build_trunk(rules, ends)
     assert sum(parameter.numel() for parameter in network.parameters()) == kind.numbers(rules.model, ends)
-    rows, sequence = kind.rows(rules.model), run == "text"
+    rows, sequence = kind.rows(rules.model), bool(rules.model.sequence)
     h = torch.zeros(3, ends.inputs, dtype=torch.int64 if sequence else torch.float32)
     beside = network.beside(h)
     with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counted:  # the counter knows no other

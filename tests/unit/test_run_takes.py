@@ -29,7 +29,7 @@ def test_data_memory_disk_and_traffic_are_told() -> None:
     assert (here.shards, here.data_bytes) == (2, 200_000), "the list says more than the organiser"
 
 
-@pytest.mark.parametrize("name", ["digits", "digits-vc", "text"])
+@pytest.mark.parametrize("name", ["digits", "digits-vc", "stories", "text"])
 def test_more_pcs_share_what_there_is(name: str) -> None:
     manifest: Manifest = load(name)
     few, many = of_manifest(manifest, 1_000_000, 4), of_manifest(manifest, 1_000_000, 40)
