@@ -1,6 +1,7 @@
 """The text of the run `stories`: short stories that a grammar tells (`resources/stories/grammar.toml`).
 
-Each begins with what somebody asked for: who and what is in it, and where. So a model of it can be asked for a story.
+Each begins with what somebody asked for: who and what is in it, and where. So a model of it can be asked for a story,
+and for another one after it.
 Chance comes from numbers that are the same in every Python, and the tokenizer is the one that comes with Hearth: so
 every PC has the same shards, and nobody has to fetch them.
 """
@@ -8,7 +9,7 @@ every PC has the same shards, and nobody has to fetch them.
 import functools
 import random
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, TypeVar
 
@@ -17,8 +18,8 @@ from core.store.tokens import Tokens
 T = TypeVar("T")
 STORIES = 10_000
 SEED = 20_261_126
-SHARD = 1 << 20
-"""Bytes of a shard, at most."""
+ANOTHER = 0.4
+"""How often another story follows."""
 
 
 def tokenizer() -> bytes:
@@ -28,7 +29,24 @@ def tokenizer() -> bytes:
 
 def text() -> bytes:
     """All stories as the run's shards have them, one behind the other."""
-    return b"".join(Tokens(tokenizer()).documents(stories(STORIES)))
+    return b"".join(Tokens(tokenizer()).documents(conversations(stories(STORIES))))
+
+
+def conversations(told: Iterable[bytes], seed: int = SEED) -> Iterator[bytes]:
+    """Stories as a chat has them: one or more, each behind the one before.
+
+    Args:
+        told: the stories.
+        seed: of the chance that there is another one.
+    """
+    chance, so_far = random.Random(seed), list[bytes]()
+    for story in told:
+        so_far.append(story)
+        if chance.random() > ANOTHER:
+            yield b"\n\n".join(so_far)
+            so_far.clear()
+    if so_far:
+        yield b"\n\n".join(so_far)
 
 
 def stories(count: int, seed: int = SEED) -> Iterator[bytes]:

@@ -36,6 +36,13 @@ def test_what_does_not_keep_to_it_is_found() -> None:
     assert not follows(f"{asked}\n{told} {told}"), "told twice"
 
 
+def test_one_asks_for_another_story_after_the_first() -> None:
+    told = [*stories.stories(500, seed=9)]
+    talks = [*stories.conversations(told)]
+    assert b"\n\n".join(talks) == b"\n\n".join(told)
+    assert 250 < len(talks) < 350
+
+
 def test_ten_thousand_stories_are_ten_thousand() -> None:
     told = [*stories.stories(stories.STORIES)]
     assert len({*told}) > 0.999 * len(told)
