@@ -28,6 +28,8 @@ CURRENT, FORMER, VERSIONS, FEED = "current", "former", "versions", "feed"
 RELEASE_FILE, FILES_FILE = "release.json", "files.json"
 """In a version's folder: its release as the feed had it, and all its files."""
 FEED_FILE, ROOT_FILE, TRUSTED = "feed.json", "root.json", "trusted"
+DOWNLOADS = "downloads"
+"""Packed files that come; one that was cut off is gone on with."""
 
 
 class FeedAddress(msgspec.Struct, frozen=True):
