@@ -21,9 +21,10 @@ from core.contracts.errors import UNREADABLE, UpdateError
 from core.contracts.notices import notice
 from core.regular_files import empty_regular, open_regular, read_regular
 from core.store.writing import PARTIAL, sync_folder, write_whole
-from core.update.feed import QUIET_S, Offer, pieces
+from core.update.feed import Offer
 from core.update.installation import DOWNLOADS, FILES_FILE, RELEASE_FILE, VERSIONS, Installation
 from core.update.releases import MOST_LIST, File, Part
+from core.update.servers import connections, pieces
 
 CHUNK = 256 << 10
 GZIP = 16 + zlib.MAX_WBITS
@@ -125,8 +126,7 @@ def _fetch_all(installation: Installation, offer: Offer, begun: Path, files: lis
     downloads = installation.root / DOWNLOADS
     downloads.mkdir(exist_ok=True)
     total, done = sum({file.sha256: file.packed for file in files}.values()), 0
-    pool = urllib3.PoolManager(timeout=urllib3.Timeout(QUIET_S), headers={"User-Agent": "hearth"}, retries=False)
-    with pool:
+    with connections() as pool:
         for file in files:
             partial = downloads / file.sha256
             before = done

@@ -25,11 +25,12 @@ from core.contracts.errors import UpdateError
 from core.contracts.notices import notice
 from core.regular_files import open_regular
 from core.store.writing import PARTIAL, sync_folder, write_whole
-from core.update.feed import QUIET_S, PackOffer
+from core.update.feed import PackOffer
 from core.update.fetching import CHUNK, Told, Wrong, fetch
 from core.update.installation import DOWNLOADS
 from core.update.packs import PACK_FILE, WHEELS, Wheel
 from core.update.releases import File, is_inside
+from core.update.servers import connections
 
 UNPACKED = ".unpacked"
 """In a pack's folder, while it is put together: a file for each wheel that is in it."""
@@ -159,7 +160,7 @@ def _fetch_all(
 ) -> None:
     """Fetch wheels, each from peers or else from web servers; `finish` is called with where each of them has come."""
     done, total = 0, sum(wheel.size for wheel in missing)
-    with urllib3.PoolManager(timeout=QUIET_S, headers={"User-Agent": "hearth"}, retries=RETRIES) as pool:
+    with connections(RETRIES) as pool:
         for wheel in missing:
             urls = [f"{source.rstrip('/')}/{wheel.sha256}" for source in offer.sources]
             if wheel.url:
