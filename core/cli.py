@@ -301,8 +301,10 @@ def _add_data(add: Callable[..., argparse.ArgumentParser]) -> None:
     update.add_argument("--progress", action="store_true", help=argparse.SUPPRESS)  # for the app
     about = "Have this PC's NVIDIA GPU compute: the pack for it has some gigabytes and is fetched once."
     pack = add("pack", "pack.pack", about, "what there is, as one JSON document (with check)")
-    what = "say what there is (this, if nothing is said), install the newest pack, or remove it"
-    pack.add_argument("what", nargs="?", choices=["check", "install", "remove"], default="check", help=what)
+    what = (
+        "say what there is (this, if nothing is said), install the newest pack, keep its files for peers, or remove all"
+    )
+    pack.add_argument("what", nargs="?", choices=["check", "install", "keep", "remove"], default="check", help=what)
     pack.add_argument("--progress", action="store_true", help=argparse.SUPPRESS)  # for the app
 
 

@@ -56,6 +56,7 @@ KINDS = {
         mark("peers that keep copies or take over"),
     ),
     "data": Kind("disk", mark("Pieces of the run's data"), mark("trainers of the run")),
+    "pack": Kind("disk", mark("Files of a GPU pack, if you keep them for others"), mark("peers of your runs that ask")),
     "dht": Kind(
         "globe",
         mark("Which experts are here, their versions and load, your address and key, signed"),

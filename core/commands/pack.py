@@ -1,11 +1,12 @@
-"""`hearth pack`: a torch for this PC's GPU, fetched once, tried, and from then on used by compute."""
+"""`hearth pack`: a torch for this PC's GPU, fetched once, tried, and from then on used by compute. Any PC can keep its
+files for peers."""
 
 import argparse
 import contextlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import filelock
@@ -14,7 +15,8 @@ import msgspec
 from core.commands import common
 from core.commands.progress import Progress
 from core.contracts.build import PACK, hearth_command
-from core.contracts.errors import NotRunning, UpdateError
+from core.contracts.control import FetchWheelParams
+from core.contracts.errors import HearthError, NotRunning, UpdateError
 from core.contracts.notices import FAULTS_AS_NOTICES, Notice, fault_of, notice
 from core.contracts.words import size
 from core.control.client import ControlClient
@@ -25,9 +27,9 @@ from core.store.sizes import RUNTIMES
 from core.store.writing import PARTIAL
 from core.update import packs
 from core.update.feed import look_for_pack
-from core.update.fetching import DOWNLOADS
-from core.update.installation import TRUSTED, read_id
-from core.update.unpacking import assemble
+from core.update.installation import DOWNLOADS, TRUSTED, read_id
+from core.update.packs import WHEELS, Wheel
+from core.update.unpacking import FromPeers, assemble, keep
 
 KIND = "cuda"
 """Of card: that of NVIDIA. On Macs, Hearth's own torch computes on the graphics processor."""
@@ -35,6 +37,8 @@ LOCK = "lock"
 """In the folder of all packs: held by who changes something there."""
 TRY_S = 180.0
 """A pack is read from the disk for the first time: some gigabytes."""
+PEERS_S = 60.0
+"""Without a word of what comes from peers."""
 RENEW_S = 90.0
 """Compute saves, and ends."""
 
@@ -56,12 +60,12 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def pack(options: argparse.Namespace) -> None:
-    """Tell, install, or remove.
+    """Tell, install, keep for others, or remove.
 
     Raises:
         UpdateError: there is nothing to be had, or it does not work here; compute goes by what it went by.
     """
-    verbs = {"check": _check, "install": _install, "remove": _remove}
+    verbs = {"check": _check, "install": _install, "keep": _keep, "remove": _remove}
     verbs[options.what](options, data_folder(options.data_dir))
 
 
@@ -92,7 +96,7 @@ def _install(options: argparse.Namespace, folder: Path) -> None:
         new, now = runtimes / offer.id, packs.chosen(folder)
         if now != new:
             _remove_others(runtimes, new.name, new.name + PARTIAL, DOWNLOADS, *([now.name] if now else []))
-            assemble(runtimes, offer, Progress(options.progress))
+            assemble(runtimes, offer, Progress(options.progress), _from_peers(folder))
             if failure := _failure(new, cards):
                 shutil.rmtree(new, ignore_errors=True)
                 raise UpdateError(notice("pack.failed", why=failure))
@@ -105,9 +109,29 @@ def _install(options: argparse.Namespace, folder: Path) -> None:
     print(f"Compute uses torch {offer.pack.version} for {', '.join(card.name for card in cards)} from now on.")
 
 
+def _keep(options: argparse.Namespace, folder: Path) -> None:
+    """Have the files of the newest pack here, and give them to peers from now on."""
+    with _held(folder) as runtimes:
+        offer = look_for_pack(KIND, runtimes / TRUSTED)
+        taken = keep(runtimes, offer, Progress(options.progress), _from_peers(folder))
+    print(f"Peers of your runs can fetch torch {offer.pack.version} from here: {size(taken)} on the disk.")
+    print("Remove it, with the pack that is installed: hearth pack remove")
+
+
+def _from_peers(folder: Path) -> FromPeers:
+    """Asks the worker's peers, if one runs: it alone has a network."""
+
+    def ask(wheel: Wheel, told: Callable[[int], None]) -> None:
+        with contextlib.suppress(HearthError), ControlClient(folder) as client:
+            wanted = FetchWheelParams(wheel.sha256, wheel.size)
+            client.call("fetch_wheel", wanted, dict, PEERS_S, each=told)
+
+    return ask
+
+
 def _others(runtimes: Path, *kept: str) -> list[Path]:
     """All packs and parts of them but those that are kept."""
-    return [path for path in runtimes.iterdir() if path.is_dir() and path.name not in (TRUSTED, *kept)]
+    return [path for path in runtimes.iterdir() if path.is_dir() and path.name not in (TRUSTED, WHEELS, *kept)]
 
 
 def _remove_others(runtimes: Path, *kept: str) -> None:

@@ -5,6 +5,7 @@ A package is held against the sources by it. `hearth prove RUN STEPS` is no comm
 
 import asyncio
 import hashlib
+import math
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,10 +24,9 @@ from core.runtime.threads import team
 from core.training.data.stream import open_stream
 from core.training.trainer import Trainer
 
-NEVER_S = 3600.0
-"""No expert takes a step because its gradients are old: that would depend on how fast this PC is."""
-PATIENCE_S = 60.0
-"""No expert is given up because this PC has other things to do."""
+UNTIMED = {"max_age_s": math.inf, "patience_s": math.inf}
+"""No expert takes a step because its gradients are old, and none is given up because it is slow: nothing that is
+computed may depend on how fast this PC is, or on what else it does."""
 
 
 class Proof(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ async def prove(manifest: Manifest, steps: int) -> Proof:
         manifest: of a run whose data come with Hearth.
         steps: after which it ends.
     """
-    one_by_one = {"in_flight": 1, "max_age_s": NEVER_S, "patience_s": PATIENCE_S, "evaluate_every": steps}
+    one_by_one = {"in_flight": 1, "evaluate_every": steps, **UNTIMED}
     manifest = msgspec.structs.replace(manifest, training=msgspec.structs.replace(manifest.training, **one_by_one))
     torch.set_num_threads(1)
     team.resize(1)
@@ -68,7 +68,7 @@ async def prove(manifest: Manifest, steps: int) -> Proof:
                 whole.update(name.encode() + tensor.contiguous().numpy().tobytes())
             trunk.set_result(whole.hexdigest())
 
-    runtime = Runtime(experts, kernel_gate)
+    runtime = Runtime(experts, kernel_gate, pass_s=math.inf)  # else a slow PC cuts calls into more passes
     with TemporaryDirectory() as folder:
         data = open_stream(manifest, Path(folder))
         trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(experts), kernel_gate, data, evaluated)

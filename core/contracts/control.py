@@ -12,6 +12,7 @@ import msgspec
 
 from core.contracts.access import LONGEST_DAYS, UserName
 from core.contracts.errors import ERRORS_BY_CODE, HearthError, RecordError
+from core.contracts.files import Sha256, Size
 from core.contracts.notices import Notice
 from core.contracts.status import Count, CurvePoint, Pid, Status, Text, Weight
 
@@ -97,10 +98,10 @@ class Reply(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Pushed to subscribers: `status` (Status), `curve` (CurvePoint), `log` (LogLine), `bye` (Bye); and to who asked
-    for a text `piece` (Piece)."""
+    """Pushed to subscribers: `status` (Status), `curve` (CurvePoint), `log` (LogLine), `bye` (Bye); to who asked for a
+    text `piece` (Piece), and for a file of a pack `fetched` (how many bytes are here)."""
 
-    event: Literal["status", "curve", "log", "settings", "bye", "piece"]
+    event: Literal["status", "curve", "log", "settings", "bye", "piece", "fetched"]
     data: Any
 
 
@@ -118,6 +119,14 @@ class JoinRunParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Its name, the absolute path of its manifest (.toml, .json), or a link. What that leads to is what was shown by
     `run_details` not long ago, if it was."""
     weight: Weight = 1
+
+
+class FetchWheelParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`fetch_wheel` -> {}: have a file of a GPU pack put together from peers, among the downloads of packs; what came
+    stays there if it ends early. It ends when the client goes."""
+
+    sha256: Sha256
+    size: Size
 
 
 class RunParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -81,6 +81,7 @@ TRAFFIC = frozenset(
         "expert",
         "file",
         "data",
+        "pack",
         "blob",
         "trunk",
         "credit",

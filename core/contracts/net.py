@@ -76,6 +76,8 @@ Kind = Literal["call", "copy", "test"]
 LINE_TEST, READ_FILE = "line.test", "file.read"
 DATA_READ = "data.read"
 """Under this, what `READ_FILE` moves of a run's data is counted: copies of checkpoints are another thing to people."""
+PACK_READ = "pack.read"
+"""The same for files of GPU packs."""
 _KINDS: dict[str, Kind] = {LINE_TEST: "test", READ_FILE: "copy"}
 
 

@@ -17,7 +17,7 @@ import msgspec
 from core.contracts import control as wire
 from core.contracts.control import ADDRESS_FILE, MAX_LINE, PROTOCOL, Hello, proof
 from core.contracts.credit import BoardParams, CertificateParams
-from core.contracts.errors import DataFolderError, HearthError, PortInUse, ProtocolError, QuestionError
+from core.contracts.errors import DataFolderError, HearthError, NetworkError, PortInUse, ProtocolError, QuestionError
 from core.contracts.export import CollectParams
 from core.contracts.ledger import ListParams, SeriesParams
 from core.contracts.network_status import DhtGetParams, Finding, MeetParams, NetworkParams
@@ -26,6 +26,8 @@ from core.contracts.telemetry import NoticeParams
 from core.contracts.trunk_status import TrunkParams
 from core.control.doctor import examine
 from core.regular_files import read_regular
+from core.store.sizes import RUNTIMES
+from core.update.installation import DOWNLOADS
 from core.version import VERSION
 from core.worker import prompts
 from core.worker.collecting import collected_of
@@ -45,6 +47,8 @@ STRANGERS = 16
 CLIENTS = 32
 REQUESTS = 16
 """Unanswered requests of one client; more are not read until one is answered."""
+TELL_S = 0.5
+"""Between two times that a client is told how much of a file has come."""
 BACKLOG_BYTES = 4 << 20
 """A client that lets so much pile up does not read any more and is cut off."""
 
@@ -187,7 +191,7 @@ class _Session:
                 request = _decode(line, wire.Request)
                 await self._slots.acquire()
                 task = requests.create_task(self._answer(request, time.monotonic()), name=request.method)
-                if request.method == "generate":
+                if request.method in ("generate", "fetch_wheel"):
                     self._streams[request.id] = task
         except OSError:
             pass  # which is its right
@@ -250,6 +254,7 @@ class _Session:
             "run_report": (wire.RunReportParams, lambda params: report_of(worker.runs.named(params.run))),
             "run_link": (wire.RunParams, lambda params: wire.RunLinked(worker.runs.link(params.run))),
             "grant": (wire.GrantParams, worker.runs.grant),
+            "fetch_wheel": (wire.FetchWheelParams, lambda params: self._fetch_wheel(request.id, params)),
             "found_runs": (_NoParams, lambda _: worker.network.found_runs()),
             "leave_run": (wire.LeaveRunParams, lambda params: worker.leave_run(params.run)),
             "weight": (wire.WeightParams, lambda params: worker.set_weight(params.run, params.weight)),
@@ -298,6 +303,29 @@ class _Session:
             if self._streams.get(number) is task:
                 raise
             raise QuestionError(notice("question.stopped")) from None
+        finally:
+            self._streams.pop(number, None)
+
+    async def _fetch_wheel(self, number: int, params: wire.FetchWheelParams) -> None:
+        """Tell how much has come; it ends when the client goes.
+
+        Raises:
+            NetworkError: no peer gave it.
+        """
+        told_at = 0.0
+
+        def tell(have: int) -> None:
+            nonlocal told_at
+            if (now := time.monotonic()) - told_at >= TELL_S:
+                told_at = now
+                self._push("fetched", have)
+
+        partial = self._worker.folder / RUNTIMES / DOWNLOADS / params.sha256
+        try:
+            await self._worker.network.fetch_wheel(params.sha256, params.size, partial, tell)
+        except OSError as error:
+            why = str(error.strerror or error)
+            raise NetworkError(notice("pack.not_written", folder=str(partial.parent), why=why)) from error
         finally:
             self._streams.pop(number, None)
 

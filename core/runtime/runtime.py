@@ -62,6 +62,7 @@ class Runtime:
         suspect: Misconduct = lambda caller, what: None,
         *,
         told_of_arrivals: bool = False,
+        pass_s: float = PASS_S,
     ) -> None:
         """Serve these experts, and those that are added.
 
@@ -70,8 +71,9 @@ class Runtime:
             kernel_gate: says when kernels may run, and where.
             suspect: called with a caller of another process that sent what no honest one sends, and what that was.
             told_of_arrivals: whether `serve_arrived` is called after each submission of another process's calls.
+            pass_s: time of a pass, in seconds, as far as this process is known to be fast.
         """
-        self._kernel_gate, self._told_of_arrivals = kernel_gate, told_of_arrivals
+        self._kernel_gate, self._told_of_arrivals, self._pass_s = kernel_gate, told_of_arrivals, pass_s
         self._pools: dict[tuple[Uid, Direction], TaskPool] = {}
         self._inference: list[tuple[tuple[float, int], int, TaskPool]] = []
         self._training: list[tuple[tuple[float, int], int, TaskPool]] = []
@@ -295,9 +297,9 @@ class Runtime:
         return pool.backend.prepare(pool.direction == "backward")
 
     def _most(self, pool: TaskPool, device: Device) -> int:
-        """Samples of a pass: as many as take `PASS_S` there, so that giving the machine back never waits for long."""
+        """Samples of a pass: as many as take `pass_s` there, so that giving the machine back never waits for long."""
         each, pace = pool.cost(1) - pool.cost(0), self._kernel_gate.load.paces[device.id]
-        return max(MIN_ROWS, min(pool.backend.rows_per_pass, int(PASS_S / (pace * each))))
+        return max(MIN_ROWS, int(min(pool.backend.rows_per_pass, self._pass_s / (pace * each))))
 
     def _drop(self, pool: TaskPool, tasks: list[Task]) -> None:
         """Tasks that nobody waits for, or that nobody can serve any more."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from core.contracts.errors import CheckpointError, ProtocolError
 from core.contracts.files import TRUNK, PartFile
+from core.contracts.net import DATA_READ, PACK_READ
 from core.contracts.notices import notice
 from core.experts.grid import Grid, Uid
 from core.regular_files import open_regular
@@ -35,14 +36,16 @@ BAD_KEPT = 8
 class RunFiles:
     """One for each run that is joined. Not for several threads at once, but for `read`."""
 
-    def __init__(self, folder: Path, grid: Grid, hosted: Hosted, quota: Quota) -> None:
+    def __init__(self, folder: Path, grid: Grid, hosted: Hosted, quota: Quota, wheels: Path | None = None) -> None:
         """
         Args:
             folder: The run's own.
             grid: The run's.
             hosted: Which experts this PC hosts.
             quota: Who gives room on the disk.
+            wheels: Where files of GPU packs may be that the user keeps for others.
         """
+        self._wheels = wheels
         self.folder, self.checkpoints = folder, folder / CHECKPOINTS
         self.hosted, self.quota = hosted, quota
         self.shared = False
@@ -119,9 +122,16 @@ class RunFiles:
         """It is here no more."""
         self._shards.pop(sha256, None)
 
-    def is_shard(self, sha256: str) -> bool:
-        """Whether a file is one of the run's data."""
-        return sha256 in self._shards
+    def counted(self, sha256: str) -> str:
+        """As what a file's bytes are counted: see `core.swarm.fetching.fetch_file`."""
+        return self._place(sha256)[1]
+
+    def _place(self, sha256: str) -> tuple[Path, str]:
+        if (shard := self._shards.get(sha256)) is not None:
+            return shard, DATA_READ
+        if self._wheels and sha256 not in self._by_hash and (wheel := self._wheels / sha256).exists():
+            return wheel, PACK_READ
+        return self.path(sha256), ""
 
     def read(self, sha256: str, offset: int, length: int) -> tuple[int, bytes]:
         """The size of a file, and some of its bytes.
@@ -130,7 +140,7 @@ class RunFiles:
             CheckpointError: It is not here (any more).
         """
         try:
-            with open_regular(self._shards.get(sha256) or self.path(sha256)) as file:
+            with open_regular(self._place(sha256)[0]) as file:
                 file.seek(offset)
                 return os.fstat(file.fileno()).st_size, file.read(length)
         except OSError as error:

@@ -3,12 +3,13 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from core.contracts.errors import NetworkError
 from core.contracts.hosting import FileRead, ReadFile
-from core.contracts.net import DATA_READ, READ_FILE, of_run
+from core.contracts.net import READ_FILE, of_run
 from core.identity import PeerId
 from core.net.metrics import count_as
 from core.net.rpc import RpcNode
@@ -19,12 +20,23 @@ CHUNK = 128 << 10
 """Bytes asked for at once: while calls go first, so much comes before a frame is given up."""
 CHUNK_S = 60.0
 """For a chunk, behind those of others and all calls of the peer that gives it, and the dial before the first one."""
+SLOW_S, PACE_S = 20.0, 20.0
+"""The same where others may be faster, and after how long a peer's pace counts there."""
 LIAR_POINTS = 5.0
 """For a file that is not what its hash says: the second one soon after means a ban."""
 
 
 async def fetch_file(
-    node: RpcNode, run_id: str, sha256: str, size: int, peers: Sequence[PeerId], partial: Path, is_data: bool = False
+    node: RpcNode,
+    run_id: str,
+    sha256: str,
+    size: int,
+    peers: Sequence[PeerId],
+    partial: Path,
+    counted: str = "",
+    *,
+    least: float = 0.0,
+    told: Callable[[int], None] = lambda have: None,
 ) -> None:
     """Put a file together from peers that have it, and check it. What is there already is not fetched again.
 
@@ -35,7 +47,9 @@ async def fetch_file(
         size: its bytes.
         peers: who has it.
         partial: where it is put together.
-        is_data: it is of the run's data, and counted as such.
+        counted: as what its bytes are counted, such as `core.contracts.net.DATA_READ`; "": as a copy of a checkpoint.
+        least: bytes a second; a peer that gives fewer is given up.
+        told: is told how many bytes are there.
 
     Raises:
         NetworkError: no peer gave the whole file, or all gave a wrong one; what came so far stays to be gone on with.
@@ -46,7 +60,7 @@ async def fetch_file(
     while left:
         peer, begun = left.pop(0), file.offset
         try:
-            await _fetch_from(node, method, peer, sha256, file, of_run(DATA_READ, run_id) if is_data else "")
+            await _fetch_from(node, method, peer, sha256, file, counted and of_run(counted, run_id), least, told)
         except NetworkError as error:
             log.info("Peer %s gave no more of the file %s: %s", peer.hex()[:8], sha256[:8], error)
             continue
@@ -102,12 +116,25 @@ class Partial:
         self.digest.update(data)
 
 
-async def _fetch_from(node: RpcNode, method: str, peer: PeerId, sha256: str, file: Partial, counted: str) -> None:
+async def _fetch_from(
+    node: RpcNode,
+    method: str,
+    peer: PeerId,
+    sha256: str,
+    file: Partial,
+    counted: str,
+    least: float,
+    told: Callable[[int], None],
+) -> None:
+    began, begun = time.monotonic(), file.offset
     while file.offset < file.size:
         request = ReadFile(sha256, file.offset, min(CHUNK, file.size - file.offset))
-        reply, data = await node.call(peer, method, request, FileRead, deadline_s=CHUNK_S)
+        reply, data = await node.call(peer, method, request, FileRead, deadline_s=SLOW_S if least else CHUNK_S)
         if counted:
             count_as(node.metrics, method, counted, len(data), 0)
         if reply.size != file.size or len(data) != request.length:
             raise NetworkError(f"it has {reply.size} bytes there, not {file.size}.")
         await asyncio.to_thread(file.add, data)
+        told(file.offset)
+        if (seconds := time.monotonic() - began) > PACE_S and file.offset - begun < least * seconds:
+            raise NetworkError(f"it gave {file.offset - begun:,} bytes in {seconds:.0f} s.")

@@ -18,7 +18,7 @@ import msgspec
 from core.contracts.errors import CallRefused, CheckpointError, HearthError, NetworkError
 from core.contracts.files import TRUNK, PartFile
 from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
-from core.contracts.net import DATA_READ, READ_FILE, of_run
+from core.contracts.net import READ_FILE, of_run
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey, told
 from core.experts.grid import Uid
@@ -125,7 +125,7 @@ class Copies:
         files.shared = True
         files.on_saved.append(self.saved)
         self._keep_method = of_run("file.keep", run_id)
-        self._reading, self._data = of_run(READ_FILE, run_id), of_run(DATA_READ, run_id)
+        self._reading = of_run(READ_FILE, run_id)
         node.register(self._reading, ReadFile, self._read)
         node.register(self._keep_method, KeepFile, self._keep, cost=4.0)
 
@@ -337,8 +337,8 @@ class Copies:
         except CheckpointError:
             self._files.forget(request.sha256)
             raise
-        if self._files.is_shard(request.sha256):
-            count_as(self._node.metrics, self._reading, self._data, 0, len(data))
+        if counted := self._files.counted(request.sha256):
+            count_as(self._node.metrics, self._reading, of_run(counted, self._run_id), 0, len(data))
         return FileRead(size), data
 
     async def _keep(self, request: KeepFile, payload: bytes, context: Context) -> FileKept:

@@ -17,6 +17,7 @@ from pathlib import Path
 from core.contracts.data import MOST_LISTED
 from core.contracts.errors import CheckpointError, DataError, HearthError, NetworkError
 from core.contracts.manifest import Manifest, Shard
+from core.contracts.net import DATA_READ
 from core.contracts.pipe import Reading
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey
@@ -337,7 +338,7 @@ class ShardExchange:
 
     async def _bring(self, named: shards.Named, givers: Sequence[PeerId], file: Path) -> None:
         try:
-            await fetch_file(self._node, self._manifest.run_id, named.sha256, named.size, givers, file, True)
+            await fetch_file(self._node, self._manifest.run_id, named.sha256, named.size, givers, file, DATA_READ)
         except NetworkError:
             if not self._manifest.sources:
                 raise

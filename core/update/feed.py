@@ -20,7 +20,7 @@ from tuf.ngclient.fetcher import FetcherInterface
 from tuf.ngclient.updater import Updater
 
 from core.contracts.errors import UNREADABLE, UpdateError
-from core.contracts.notices import notice
+from core.contracts.notices import Notice, notice
 from core.regular_files import read_regular
 from core.update.installation import FEED, TRUSTED, FeedAddress, Installation, feed_here
 from core.update.packs import Pack, pack_id, pack_target
@@ -37,13 +37,11 @@ from core.update.releases import (
     release_target,
     this_platform,
 )
+from core.update.servers import connections, pieces
 
 T = TypeVar("T")
-CHUNK = 64 << 10
-QUIET_S = 30.0
-"""A server that says nothing for so long is given up, ..."""
-LEAST = 30_000
-"""... and so is one that gives fewer bytes in that time."""
+LOOK_S = 300.0
+"""For all that is signed, from one address: some MB at 30 kB/s."""
 FILES, METADATA, TARGETS = "files", "metadata", "targets"
 """Below the feed's address."""
 
@@ -106,52 +104,38 @@ def _ask(feed: tuple[FeedAddress, bytes] | None, trusted: Path, want: Want[T]) -
     if feed is None:
         raise UpdateError(notice("update.no_feed"))
     address, root = feed
-    fault: DownloadError | None = None
+    faults: list[UpdateError] = []
     for url in address.urls:
         try:
             return _look(url.rstrip("/"), root, trusted, want)
-        except DownloadLengthMismatchError as error:
-            raise UpdateError(notice("update.damaged", why=str(error))) from error
-        except DownloadError as error:
-            fault = error
-        except ExpiredMetadataError as error:
-            raise UpdateError(notice("update.expired")) from error
-        except BadVersionNumberError as error:
-            raise UpdateError(notice("update.replayed")) from error
-        except UnsignedMetadataError as error:
-            raise UpdateError(notice("update.unsigned")) from error
-        except RepositoryError as error:
-            raise UpdateError(notice("update.damaged", why=str(error))) from error
+        except UpdateError as error:
+            faults.append(error)
+        except (DownloadError, RepositoryError) as error:
+            faults.append(UpdateError(_said(error)))
         except OSError as error:
             why = str(error.strerror or error)
             raise UpdateError(notice("update.not_written", folder=str(trusted.parent), why=why)) from error
-    raise UpdateError(notice("update.unreachable", why=str(fault))) from fault
+    raise next((fault for fault in faults if fault.notice.code != "update.unreachable"), faults[-1])
 
 
-def pieces(answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
-    """What a server gives, as it comes.
-
-    Args:
-        answer: its answer, of which nothing was read yet.
-
-    Raises:
-        HTTPError: it breaks off, or is too slow.
-    """
-    until, size = None, 0
-    while piece := answer.read1(CHUNK, decode_content=False):
-        yield piece
-        now, size = time.monotonic(), size + len(piece)
-        if until is None or now > until:
-            if until is not None and size < LEAST:
-                raise urllib3.exceptions.HTTPError(f"it gave {size:,} bytes in {QUIET_S:.0f} s")
-            until, size = now + QUIET_S, 0
+def _said(error: DownloadError | RepositoryError) -> Notice:
+    """What is wrong with what an address gives."""
+    if isinstance(error, DownloadError) and not isinstance(error, DownloadLengthMismatchError):
+        return notice("update.unreachable", why=str(error))
+    if isinstance(error, ExpiredMetadataError):
+        return notice("update.expired")
+    if isinstance(error, BadVersionNumberError):
+        return notice("update.replayed")
+    if isinstance(error, UnsignedMetadataError):
+        return notice("update.unsigned")
+    return notice("update.damaged", why=str(error))
 
 
 class _Fetcher(FetcherInterface):
     """Fetches metadata over connections that end with the look; a connection that breaks is a `DownloadError`, too."""
 
     def __init__(self, pool: urllib3.PoolManager) -> None:
-        self._pool = pool
+        self._pool, self._until = pool, time.monotonic() + LOOK_S
 
     def _fetch(self, url: str) -> Iterator[bytes]:
         try:
@@ -159,7 +143,10 @@ class _Fetcher(FetcherInterface):
             try:
                 if answer.status != 200:
                     raise DownloadHTTPError(f"{url}: HTTP {answer.status}", answer.status)
-                yield from pieces(answer)
+                for piece in pieces(answer):
+                    yield piece
+                    if time.monotonic() > self._until:
+                        raise DownloadError(f"{url}: not all came within {LOOK_S:.0f} s")
             finally:
                 answer.close()
         except urllib3.exceptions.HTTPError as error:
@@ -168,7 +155,7 @@ class _Fetcher(FetcherInterface):
 
 def _look(url: str, root: bytes, trusted: Path, want: Want[T]) -> T:
     trusted.mkdir(exist_ok=True)
-    with urllib3.PoolManager(timeout=QUIET_S, retries=False, headers={"User-Agent": "hearth"}) as pool:
+    with connections() as pool:
         places = str(trusted), f"{url}/{METADATA}/", str(trusted), f"{url}/{TARGETS}/"
         updater = Updater(*places, fetcher=_Fetcher(pool), bootstrap=root)
         updater.refresh()

@@ -21,12 +21,11 @@ from core.contracts.errors import UNREADABLE, UpdateError
 from core.contracts.notices import notice
 from core.regular_files import empty_regular, open_regular, read_regular
 from core.store.writing import PARTIAL, sync_folder, write_whole
-from core.update.feed import QUIET_S, Offer, pieces
-from core.update.installation import FILES_FILE, RELEASE_FILE, VERSIONS, Installation
+from core.update.feed import Offer
+from core.update.installation import DOWNLOADS, FILES_FILE, RELEASE_FILE, VERSIONS, Installation
 from core.update.releases import MOST_LIST, File, Part
+from core.update.servers import connections, pieces
 
-DOWNLOADS = "downloads"
-"""Packed files that come; one that was cut off is gone on with."""
 CHUNK = 256 << 10
 GZIP = 16 + zlib.MAX_WBITS
 Told = Callable[[int, int], None]
@@ -127,8 +126,7 @@ def _fetch_all(installation: Installation, offer: Offer, begun: Path, files: lis
     downloads = installation.root / DOWNLOADS
     downloads.mkdir(exist_ok=True)
     total, done = sum({file.sha256: file.packed for file in files}.values()), 0
-    pool = urllib3.PoolManager(timeout=urllib3.Timeout(QUIET_S), headers={"User-Agent": "hearth"}, retries=False)
-    with pool:
+    with connections() as pool:
         for file in files:
             partial = downloads / file.sha256
             before = done
@@ -170,7 +168,7 @@ def fetch(
         urls: where it may be.
         file: what it must be.
         partial: where it is put; what is there already is not fetched again.
-        unpack: called when all of it is there; raises `Wrong` if it is something else.
+        unpack: called when all of it is there, to unpack or move it; raises `Wrong` if it is something else.
         told: is told how many of its bytes are there.
 
     Raises:
@@ -190,7 +188,7 @@ def fetch(
                 if gone_on:  # what was there, perhaps of another server, may be what is wrong
                     left.appendleft(url)
         else:
-            partial.unlink()
+            partial.unlink(missing_ok=True)
             return
     raise UpdateError(notice("update.not_fetched", file=file.path, why=why))
 

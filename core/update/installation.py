@@ -10,6 +10,7 @@ The launcher tells Hearth by two variables of the environment that it was starte
 """
 
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +29,9 @@ CURRENT, FORMER, VERSIONS, FEED = "current", "former", "versions", "feed"
 RELEASE_FILE, FILES_FILE = "release.json", "files.json"
 """In a version's folder: its release as the feed had it, and all its files."""
 FEED_FILE, ROOT_FILE, TRUSTED = "feed.json", "root.json", "trusted"
+ID = re.compile(rb"[0-9a-f]{%d}" % ID_DIGITS)
+DOWNLOADS = "downloads"
+"""Packed files that come; one that was cut off is gone on with."""
 
 
 class FeedAddress(msgspec.Struct, frozen=True):
@@ -49,8 +53,8 @@ class Installation(NamedTuple):
 
     @property
     def current(self) -> str:
-        """The version that is started; "": none is named."""
-        return read_id(self.root / CURRENT)
+        """The version that is started: where none is named, the one that the launcher has found and that runs."""
+        return read_id(self.root / CURRENT) or self.id
 
     def folder(self, version: str) -> Path:
         return self.root / VERSIONS / version
@@ -110,8 +114,9 @@ def _feed(folder: Path) -> tuple[FeedAddress, bytes] | None:
 
 
 def read_id(path: Path) -> str:
-    """The id that a small file holds; "" if it is not there."""
+    """The id that a small file holds; "" if it is not there, or holds anything else."""
     try:
-        return read_regular(path, 4096).decode("ascii", "replace").strip()[:ID_DIGITS]
+        found = ID.fullmatch(read_regular(path, 4096).strip())
     except OSError:
         return ""
+    return found[0].decode() if found else ""

@@ -3,6 +3,7 @@
     runtimes/ID/        a pack, unpacked: Python packages, and its list (`Pack`) as the feed had it
     runtimes/chosen     the id of the pack that compute is started with
     runtimes/failed     the id of a pack with which compute did not come up: it goes by Hearth's own torch again
+    runtimes/wheels/    the newest pack's wheels, by their hash, if the user keeps them for peers (`hearth pack keep`)
 
 `hearth pack` puts them there (`core.commands.pack`).
 """
@@ -22,6 +23,7 @@ from core.update.installation import TRUSTED, read_id
 from core.update.releases import ID_DIGITS, MOST_RELEASE, Bytes, Sha256, Url, this_platform
 
 CHOSEN, FAILED, PACK_FILE = "chosen", "failed", "pack.json"
+WHEELS = "wheels"
 PYTHON = f"cp{sys.version_info.major}{sys.version_info.minor}"
 """As wheels name the Python that they are for."""
 

@@ -1,17 +1,21 @@
 """Puts a pack together: each wheel is fetched by its hash, checked and unpacked, one after the other.
 
+A wheel comes from what this PC keeps for peers, from peers, or from web servers, in this order. A PC keeps wheels only
+if its user wants that (`keep`): they take more than half of what the pack takes unpacked.
+
 By `zipfile` and not by uv or pip: both want a Python interpreter to install for, which a package of Hearth does not
 have. Nothing is left for them to decide either: the feed names every wheel by its hash. Killed at any moment, it is
 gone on with; a pack's folder has its name only when all of it is there.
 """
 
+import contextlib
 import errno
 import hashlib
 import os
 import shutil
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -21,10 +25,12 @@ from core.contracts.errors import UpdateError
 from core.contracts.notices import notice
 from core.regular_files import open_regular
 from core.store.writing import PARTIAL, sync_folder, write_whole
-from core.update.feed import QUIET_S, PackOffer
-from core.update.fetching import CHUNK, DOWNLOADS, Told, Wrong, fetch
-from core.update.packs import PACK_FILE, Wheel
+from core.update.feed import PackOffer
+from core.update.fetching import CHUNK, Told, Wrong, fetch
+from core.update.installation import DOWNLOADS
+from core.update.packs import PACK_FILE, WHEELS, Wheel
 from core.update.releases import File, is_inside
+from core.update.servers import connections
 
 UNPACKED = ".unpacked"
 """In a pack's folder, while it is put together: a file for each wheel that is in it."""
@@ -32,16 +38,25 @@ LIBRARIES = ("purelib", "platlib")
 """What of a wheel's `.data` is imported; the rest are programs and headers."""
 NO_ZIP = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 """What `zipfile` raises for archives that are damaged, encrypted, or packed in a way that it does not know."""
+FromPeers = Callable[[Wheel, Callable[[int], None]], None]
+"""Has a wheel among the downloads, as far as peers give it, and tells how many of its bytes are there."""
 RETRIES = urllib3.Retry(3, respect_retry_after_header=False)  # a server could have us wait for hours
 
 
-def assemble(runtimes: Path, offer: PackOffer, told: Told = lambda done, total: None) -> Path:
+def nobody(wheel: Wheel, told: Callable[[int], None]) -> None:
+    """The `FromPeers` of who knows none."""
+
+
+def assemble(
+    runtimes: Path, offer: PackOffer, told: Told = lambda done, total: None, from_peers: FromPeers = nobody
+) -> Path:
     """Have a pack in its folder.
 
     Args:
         runtimes: the folder of all packs.
         offer: what the feed vouches for.
         told: is told how many bytes of how many have come.
+        from_peers: asks peers for a wheel.
 
     Returns:
         The pack's folder.
@@ -53,55 +68,107 @@ def assemble(runtimes: Path, offer: PackOffer, told: Told = lambda done, total: 
     if pack.is_dir():
         return pack
     begun = pack.with_name(pack.name + PARTIAL)
-    try:
+    with _downloading(runtimes, offer):
         (begun / UNPACKED).mkdir(parents=True, exist_ok=True)
-        (runtimes / DOWNLOADS).mkdir(exist_ok=True)
-        _remove_other_downloads(runtimes, offer)
         missing = [wheel for wheel in offer.pack.wheels if not (begun / UNPACKED / wheel.sha256).exists()]
-        _check_room(runtimes, missing)
-        _fetch_all(runtimes, offer, begun, missing, told)
+        largest = max((wheel.size for wheel in missing), default=0)
+        _check_room(runtimes, sum(wheel.unpacked for wheel in missing) + largest)
+        for wheel in [wheel for wheel in missing if (runtimes / WHEELS / wheel.sha256).exists()]:
+            with contextlib.suppress(Wrong):  # damaged since: it comes like the others
+                _unpack(begun, runtimes / WHEELS / wheel.sha256, wheel)
+                missing.remove(wheel)
+        _fetch_all(runtimes, offer, missing, partial(_unpack, begun), told, from_peers)
         shutil.rmtree(begun / UNPACKED)
         write_whole(begun / PACK_FILE, [offer.document])
         begun.replace(pack)
         sync_folder(runtimes)
+    return pack
+
+
+def keep(
+    runtimes: Path, offer: PackOffer, told: Told = lambda done, total: None, from_peers: FromPeers = nobody
+) -> int:
+    """Have all wheels of a pack among those that peers are given, and no others there.
+
+    Args:
+        runtimes: the folder of all packs.
+        offer: what the feed vouches for.
+        told: is told how many bytes of how many have come.
+        from_peers: asks peers for a wheel.
+
+    Returns:
+        Bytes that they take.
+
+    Raises:
+        UpdateError: as `assemble`.
+    """
+    kept = runtimes / WHEELS
+    with _downloading(runtimes, offer):
+        kept.mkdir(exist_ok=True)
+        _remove_others(kept, offer)
+        missing = [wheel for wheel in offer.pack.wheels if not _is(kept / wheel.sha256, wheel)]
+        _check_room(runtimes, sum(wheel.size for wheel in missing))
+        _fetch_all(runtimes, offer, missing, partial(_move, kept), told, from_peers)
+    return sum(wheel.size for wheel in offer.pack.wheels)
+
+
+@contextlib.contextmanager
+def _downloading(runtimes: Path, offer: PackOffer) -> Iterator[None]:
+    """Within it there is a folder for what comes, without what is left of another pack; at the end it goes.
+
+    Raises:
+        UpdateError: for what could not be written within it.
+    """
+    try:
+        (runtimes / DOWNLOADS).mkdir(exist_ok=True)
+        _remove_others(runtimes / DOWNLOADS, offer)
+        yield
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise UpdateError(notice("update.disk_full")) from error
         why = str(error.strerror or error)
         raise UpdateError(notice("pack.not_written", folder=str(runtimes), why=why)) from error
     shutil.rmtree(runtimes / DOWNLOADS, ignore_errors=True)
-    return pack
 
 
-def _remove_other_downloads(runtimes: Path, offer: PackOffer) -> None:
-    """What is left of another pack that was not brought to its end."""
+def _remove_others(folder: Path, offer: PackOffer) -> None:
+    """All but wheels of this pack."""
     wanted = {wheel.sha256 for wheel in offer.pack.wheels}
-    for path in (runtimes / DOWNLOADS).iterdir():
+    for path in folder.iterdir():
         if path.name not in wanted:
             path.unlink()
 
 
-def _check_room(runtimes: Path, missing: list[Wheel]) -> None:
-    """Whether all wheels fit unpacked, beside the largest one as it comes.
+def _check_room(runtimes: Path, needed: int) -> None:
+    """Whether so many bytes fit, with what has come already.
 
     Raises:
         UpdateError: they do not.
     """
-    needed = sum(wheel.unpacked for wheel in missing) + max((wheel.size for wheel in missing), default=0)
     free = shutil.disk_usage(runtimes).free + sum(path.stat().st_size for path in (runtimes / DOWNLOADS).iterdir())
     if needed > free:
         raise UpdateError(notice("pack.no_room", needed=needed, free=free))
 
 
-def _fetch_all(runtimes: Path, offer: PackOffer, begun: Path, missing: list[Wheel], told: Told) -> None:
+def _fetch_all(
+    runtimes: Path,
+    offer: PackOffer,
+    missing: list[Wheel],
+    finish: Callable[[Path, Wheel], None],
+    told: Told,
+    from_peers: FromPeers,
+) -> None:
+    """Fetch wheels, each from peers or else from web servers; `finish` is called with where each of them has come."""
     done, total = 0, sum(wheel.size for wheel in missing)
-    with urllib3.PoolManager(timeout=QUIET_S, headers={"User-Agent": "hearth"}, retries=RETRIES) as pool:
+    with connections(RETRIES) as pool:
         for wheel in missing:
             urls = [f"{source.rstrip('/')}/{wheel.sha256}" for source in offer.sources]
             if wheel.url:
                 urls.insert(0, wheel.url)
             file, path = File(wheel.name, wheel.size, wheel.sha256, wheel.size), runtimes / DOWNLOADS / wheel.sha256
-            fetch(pool, urls, file, path, partial(_unpack, path, wheel, begun), partial(_tell, told, done, total))
+            tell = partial(_tell, told, done, total)
+            from_peers(wheel, tell)
+            fetch(pool, urls, file, path, partial(finish, path, wheel), tell)
             done += wheel.size
 
 
@@ -109,8 +176,29 @@ def _tell(told: Told, before: int, total: int, more: int) -> None:
     told(before + more, total)
 
 
-def _unpack(path: Path, wheel: Wheel, folder: Path) -> None:
-    """Unpack a wheel, and have it on the disk.
+def _is(path: Path, wheel: Wheel) -> bool:
+    """Whether a wheel is here and whole."""
+    try:
+        with open_regular(path) as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest() == wheel.sha256
+    except OSError:
+        return False
+
+
+def _move(folder: Path, path: Path, wheel: Wheel) -> None:
+    """Put a wheel among those that are kept.
+
+    Raises:
+        Wrong: it is another file.
+        OSError: it cannot be put there.
+    """
+    if not _is(path, wheel):
+        raise Wrong(f"{wheel.name} is not what the feed says")
+    path.replace(folder / wheel.sha256)
+
+
+def _unpack(folder: Path, path: Path, wheel: Wheel) -> None:
+    """Unpack a wheel into a folder, and have it on the disk.
 
     Raises:
         Wrong: it is another file.

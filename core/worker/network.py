@@ -12,12 +12,12 @@ import msgspec
 
 from core.community.credit_book import CreditBook
 from core.community.ledger import Ledger
-from core.contracts.errors import HearthError
+from core.contracts.errors import HearthError, NetworkError
 from core.contracts.line import Line
 from core.contracts.manifest import Manifest
 from core.contracts.net import PeerAddress
 from core.contracts.network_status import PEERS_PAGE, DhtRecord, DhtStatus, FoundRun, Met, NetworkStatus
-from core.contracts.notices import Notice
+from core.contracts.notices import Notice, notice
 from core.contracts.run_link import RunLink
 from core.contracts.words import counted
 from core.dht.node import DHTNode
@@ -33,6 +33,7 @@ from core.store.small_files import Files
 from core.swarm.manifest_exchange import fetch_manifest
 from core.swarm.mirrors import Mirrors
 from core.swarm.state_room import StateRoom
+from core.swarm.wheels import fetch_wheel
 from core.swarm.work_gate import WorkGate
 from core.worker.access import Access
 from core.worker.community import Community
@@ -230,6 +231,15 @@ class Network:
         async with Lan(self.node, runs) as self._lan:
             await self._changed(self._hosts(), frozenset(runs))
         self._looking.wake.set()
+
+    async def fetch_wheel(self, sha256: str, size: int, partial: Path, told: Callable[[int], None]) -> None:
+        """See `NetworkPlace.fetch_wheel`."""
+        for run_id in [*self._swarms]:
+            try:
+                return await fetch_wheel(self.node, run_id, sha256, size, partial, told)
+            except NetworkError as error:
+                log.info("No wheel from peers of %s: %s", run_id, error)
+        raise NetworkError(notice("pack.no_peer"))
 
     def found_runs(self) -> list[FoundRun]:
         """See `Lan.found`."""

@@ -5,7 +5,8 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from core.contracts.errors import HearthError, NetworkError
@@ -156,6 +157,14 @@ class NoNetwork:
             NetworkError: always.
         """
         raise NetworkError(notice("run.link_alone"))
+
+    async def fetch_wheel(self, sha256: str, size: int, partial: Path, told: Callable[[int], None]) -> NoReturn:
+        """There is nobody to be asked.
+
+        Raises:
+            NetworkError: always.
+        """
+        self.status()
 
     def found_runs(self) -> list[FoundRun]:
         """None."""

@@ -250,6 +250,20 @@ class NetworkPlace(Protocol):
             ManifestError: what they gave is not of that run and organiser, or not to be used here.
         """
 
+    async def fetch_wheel(self, sha256: str, size: int, partial: Path, told: Callable[[int], None]) -> None:
+        """Put a file of a GPU pack together from peers. What is there already is not fetched again.
+
+        Args:
+            sha256: its hash.
+            size: its bytes.
+            partial: where it is put together.
+            told: is told how many bytes are there.
+
+        Raises:
+            NetworkError: this PC works alone, or no peer gave it; what came so far stays.
+            OSError: it cannot be written.
+        """
+
     def found_runs(self) -> list[FoundRun]:
         """Signed runs that others in the local network say they have joined, and this PC has not."""
 

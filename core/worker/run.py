@@ -30,6 +30,7 @@ from core.store.data_folder import RUNS
 from core.store.progress import FILE, Progress
 from core.store.quota import Quota
 from core.store.run_files import RunFiles
+from core.store.sizes import RUNTIMES
 from core.store.small_files import Files
 from core.swarm.hosted import HostedExperts
 from core.swarm.state_room import StateRoom
@@ -109,7 +110,7 @@ class Run:
         progress = self._small_files.read(self._figures, Progress, notice("file.loss_curve"))
         self._grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self.hosted = HostedExperts(self._grid, progress.experts)
-        files = RunFiles(folder, self._grid, self.hosted, given.quota)
+        files = RunFiles(folder, self._grid, self.hosted, given.quota, given.folder / RUNTIMES / packs.WHEELS)
         self.files, self.room, self._quota = files, StateRoom(self.hosted, files), given.quota
         self.compute = ComputeSupervisor(
             _Owner(self, given),

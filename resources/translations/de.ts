@@ -3543,6 +3543,14 @@
       <translation>Trainer des Laufs</translation>
     </message>
     <message>
+      <source>Files of a GPU pack, if you keep them for others</source>
+      <translation>Dateien eines GPU-Pakets, wenn du sie für andere aufbewahrst</translation>
+    </message>
+    <message>
+      <source>peers of your runs that ask</source>
+      <translation>Peers deiner Läufe, die fragen</translation>
+    </message>
+    <message>
       <source>Which experts are here, their versions and load, your address and key, signed</source>
       <translation>Welche Experten hier sind, ihre Versionen und Auslastung, deine Adresse und dein Schlüssel, unterschrieben</translation>
     </message>
@@ -6974,6 +6982,10 @@
       <translation>Dieses Hearth hat keine Versionsliste mit GPU-Paketen. Aus den Quellen gestartet, verwendet es das torch, das du selbst installierst.</translation>
     </message>
     <message>
+      <source>pack.no_peer</source>
+      <translation>Kein Peer hat diese Datei eines GPU-Pakets gegeben.</translation>
+    </message>
+    <message>
       <source>pack.no_room</source>
       <translation>Das GPU-Paket braucht beim Installieren {needed:size}, frei sind aber nur {free:size}. Es wurde nichts installiert.</translation>
     </message>
@@ -7830,6 +7842,10 @@
     <message>
       <source>traffic.other</source>
       <translation>Paketköpfe und Übriges</translation>
+    </message>
+    <message>
+      <source>traffic.pack</source>
+      <translation>Dateien von GPU-Paketen</translation>
     </message>
     <message>
       <source>traffic.reach</source>

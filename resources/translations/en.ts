@@ -2663,6 +2663,10 @@
       <translation>This Hearth has no release feed with GPU packs. Run from its sources, it uses the torch that you install yourself.</translation>
     </message>
     <message>
+      <source>pack.no_peer</source>
+      <translation>No peer gave this file of a GPU pack.</translation>
+    </message>
+    <message>
       <source>pack.no_room</source>
       <translation>Installing the GPU pack takes {needed:size}, but only {free:size} are free. Nothing was installed.</translation>
     </message>
@@ -3519,6 +3523,10 @@
     <message>
       <source>traffic.other</source>
       <translation>Headers and the rest</translation>
+    </message>
+    <message>
+      <source>traffic.pack</source>
+      <translation>Files of GPU packs</translation>
     </message>
     <message>
       <source>traffic.reach</source>

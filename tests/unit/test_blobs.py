@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import errno
 import hashlib
+import math
 import os
 import shutil
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -203,6 +205,25 @@ async def test_a_file_of_another_size_is_not_taken(tmp_path: Path) -> None:
     async with giving(1, Giver(DATA + b"more")) as (node, ids):
         with pytest.raises(NetworkError, match="No peer gave"):
             await fetch_file(node, "digits", SHA256, len(DATA), ids, tmp_path / "file")
+
+
+async def test_where_others_may_be_faster_a_peer_below_the_pace_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "PACE_S", 0.0)
+    slow, left = Giver(DATA), list[float]()
+
+    def answer(request: ReadFile, payload: bytes, context: Context) -> tuple[FileRead, bytes]:
+        left.append(context.deadline - time.monotonic())
+        return slow(request, payload, context)
+
+    async with giving(1, answer) as (node, ids):
+        with pytest.raises(NetworkError, match="No peer gave"):
+            await fetch_file(node, "digits", SHA256, len(DATA), ids, tmp_path / "file", least=math.inf)
+        assert slow.given == 1000 and (tmp_path / "file").read_bytes() == DATA[:1000]
+        assert left[0] <= fetching.SLOW_S < fetching.CHUNK_S, "nor is it waited for as long as usual"
+        await fetch_file(node, "digits", SHA256, len(DATA), ids, tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == DATA
 
 
 # Copies

@@ -1,6 +1,7 @@
 """The feed is believed only if it is signed, whole, of now and newer; files come from anywhere, by their hash."""
 
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -87,18 +88,29 @@ def test_what_one_server_began_wrongly_does_not_spoil_the_next(feed: Feed, insta
     assert installed.folder(offer.id).is_dir()
 
 
-def drips(asked: socket.socket) -> None:
-    asked.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n")
-    while True:
-        asked.sendall(b" ")
-        time.sleep(0.02)
+OK = b"HTTP/1.1 200 OK\r\n"
 
 
+@pytest.mark.parametrize(
+    ("begin", "byte"),
+    [
+        (OK + b"Content-Length: 9000\r\n\r\n", b" "),
+        (OK + b"X-Never: ", b"x"),
+        (OK + b"Transfer-Encoding: chunked\r\n\r\n", b"0"),
+    ],
+    ids=["body", "head", "length of a chunk"],
+)
 def test_a_server_that_gives_a_byte_at_a_time_is_given_up(
-    feed: Feed, installed: Installation, monkeypatch: pytest.MonkeyPatch
+    feed: Feed, installed: Installation, monkeypatch: pytest.MonkeyPatch, begin: bytes, byte: bytes
 ) -> None:
+    def drips(asked: socket.socket) -> None:
+        asked.sendall(begin)
+        while True:
+            asked.sendall(byte)
+            time.sleep(0.02)
+
     feed.publish("0.2.0")
-    monkeypatch.setattr("core.update.feed.QUIET_S", 2.0)
+    monkeypatch.setattr("core.update.servers.QUIET_S", 2.0)
     with answering(drips) as slow:
         (installed.root / "feed" / "feed.json").write_text(json.dumps({"urls": [slow, feed.server.url]}))
         assert offered(installed).release.version == "0.2.0"
@@ -210,6 +222,31 @@ def test_another_address_is_asked_where_one_does_not_answer(feed: Feed, installe
     assert offered(installed)
 
 
+def test_another_address_is_asked_where_one_gives_something_else(feed: Feed, installed: Installation) -> None:
+    """As who must first sign in at a hotel's network, and a mirror that nobody looks after."""
+
+    def page(asked: socket.socket) -> None:
+        asked.sendall(OK + b"Content-Length: 4\r\n\r\n<ht>")
+
+    with answering(page) as wrong:
+        address = installed.root / "feed" / "feed.json"
+        address.write_text(json.dumps({"urls": [wrong, feed.server.url]}))
+        feed.publish("0.2.0")
+        assert offered(installed)
+        address.write_text(json.dumps({"urls": ["http://127.0.0.1:9", wrong, "http://127.0.0.1:9"]}))
+        with pytest.raises(UpdateError, match="damaged"):  # which says more than that others do not answer
+            look(installed)
+
+
+def test_an_address_has_so_much_time_in_all(
+    feed: Feed, installed: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed.publish("0.2.0")
+    monkeypatch.setattr("core.update.feed.LOOK_S", -1.0)
+    with pytest.raises(UpdateError, match="not all came"):
+        look(installed)
+
+
 @pytest.mark.parametrize("path", ["../a", "/a", "a/../b", "a//b", "./a", "a\\b", "C:a", "", "a/" * 30 + "b", "a\0b"])
 def test_no_file_is_put_outside(path: str) -> None:
     assert not is_inside(path)
@@ -233,6 +270,29 @@ def test_the_launcher_falls_back_on_the_former_version(feed: Feed, installed: In
     shutil.rmtree(installed.folder(installed.id))
     gone = start(installed.root, "which")
     assert gone.returncode == 127 and "no version is installed" in gone.stderr
+
+
+@pytest.mark.parametrize("junk", [b"", b"..", b"../../x", b"\0" * 16, b"x" * 99_999, b"0123456789abcdef\n\n9"])
+def test_junk_in_place_of_the_current_version_starts_what_is_there(
+    feed: Feed, installed: Installation, junk: bytes
+) -> None:
+    for name in ("current", "former"):
+        (installed.root / name).write_bytes(junk)
+    (installed.root / "versions" / "half.partial").mkdir()
+    assert start(installed.root, "which").stdout == "0.1.0\n"
+    assert look(installed) is None, "it is the newest"
+    feed.publish("0.2.0")
+    offer = offered(installed)
+    assemble(installed, offer)
+    installed.switch(offer.id)
+    assert (installed.root / "former").read_text() == installed.id
+    assert start(installed.root, "which").stdout == "0.2.0\n"
+
+
+def test_a_pipe_in_place_of_the_current_version_holds_nothing_up(installed: Installation) -> None:
+    (installed.root / "current").unlink()
+    os.mkfifo(installed.root / "current")
+    assert start(installed.root, "which").stdout == "0.1.0\n" and installed.current == installed.id
 
 
 def test_a_trial_that_cannot_be_noted_starts_the_former_version(feed: Feed, installed: Installation) -> None:
