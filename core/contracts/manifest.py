@@ -160,7 +160,8 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     picture: Picture | None = None
     """Shown with the run."""
     licence: Licence | None = None
-    chat: Chat = Chat()
+    chat: Chat | None = None
+    """None: its model continues texts, and nobody has said how it would talk."""
     schedule: Times | None = None
     """From when and until when it is trained."""
     access: Literal["open", "tokens"] = "open"
