@@ -19,6 +19,7 @@ from app.pages.experts.experts_page import ExpertsPage
 from app.pages.help_page import HelpPage
 from app.pages.home.home_page import HomePage
 from app.pages.log_page import LogPage, PageHandler
+from app.pages.model.history_sheet import HistorySheet
 from app.pages.model.model_page import ModelPage
 from app.pages.network.network_page import NetworkPage
 from app.pages.runs.invite_sheet import InviteSheet
@@ -128,9 +129,10 @@ class Desktop(QObject):
         self.settings_page = SettingsPage(self.client, self.actions)
         self.log_page = LogPage(self.folder)
         self.runs_page = RunsPage(self.client, self.actions)
+        self.model_page = ModelPage(self.client)
         pages = [
             HomePage(self.actions, self.client),
-            ModelPage(self.client),
+            self.model_page,
             ContributionPage(self.client),
             self.runs_page,
             NetworkPage(self.client, self.actions),
@@ -153,6 +155,13 @@ class Desktop(QObject):
         sheet.setting_asked.connect(self.actions.show_setting)
         if self._last is not None:
             sheet.update_status(self._last)
+        return sheet
+
+    @functools.cached_property
+    def history_sheet(self) -> HistorySheet:
+        page = self.model_page
+        sheet = HistorySheet(self.window, self.window.ring, page.tried, page.can_open)
+        sheet.chosen.connect(page.open_former)
         return sheet
 
     @functools.cached_property
@@ -202,6 +211,7 @@ class Desktop(QObject):
         self.window.close_requested.connect(self._close_window)
         QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
         actions.add_run.connect(self.add_run)
+        self.model_page.former_asked.connect(lambda: self.history_sheet.open_list())
         actions.invite.connect(lambda run: self.invite_sheet.open_for(run))
         self.runs_page.done.connect(lambda words: self.window.tell(words))
         client.connected.connect(self._connected)
