@@ -22,8 +22,8 @@ WIDTH = 520
 NAMED = 40
 """Characters of a text by which its buttons name it."""
 KEPT = mark(
-    "The newest {most} texts stay in the data folder of this PC. Turned off, nothing more is kept; what is listed stays "
-    "until you delete it."
+    "The newest {most} texts stay in the data folder of this PC. Turned off, nothing more is kept; what is listed "
+    "stays until you delete it."
 )
 EMPTY = mark("Nothing is kept yet. What you try with a model appears here.")
 OFF = mark("Nothing is kept. Turn it on to find here what you try from then on.")
