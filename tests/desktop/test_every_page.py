@@ -73,7 +73,22 @@ DEADLINE_S = 180.0
 TEXT = 4.5
 """Least contrast of text and its ground (WCAG 2.2, AA)."""
 OPEN, CLOSE = "⟦", "⟧"
-DATA = ("Hearth", "CPU", "Some", "Processor", "Radeon", "NAT", "UDP", "hearth", "CSV", "PNG", "digits", "text")
+DATA = (
+    "Hearth",
+    "CPU",
+    "Some",
+    "Processor",
+    "Radeon",
+    "NAT",
+    "UDP",
+    "hearth",
+    "CSV",
+    "PNG",
+    "digits",
+    "text",
+    "Enter",
+    "Oct",
+)
 """Names that are the same in all languages."""
 
 

@@ -190,7 +190,9 @@ def test_a_conversation_becomes_a_text_by_its_form() -> None:
 
 
 @pytest.mark.parametrize(
-    "chat", [Chat(), Chat("<s>{}</s>", "'q' \\n: {}\r\t", "é{}</a>\n"), Chat("% x {}", "# {}\n\n", "\n%\n{}%\n")], ids=str
+    "chat",
+    [Chat(), Chat("<s>{}</s>", "'q' \\n: {}\r\t", "é{}</a>\n"), Chat("% x {}", "# {}\n\n", "\n%\n{}%\n")],
+    ids=str,
 )
 def test_other_programs_write_a_conversation_alike(chat: Chat) -> None:
     said = [("system", "{{ Be }} kind. "), ("user", " Hello?\n"), ("assistant", "Yes."), ("user", "{}")]
