@@ -31,7 +31,7 @@ from app.screensaver.idle_start import IdleStart
 from app.system.reduced_motion import motion
 from app.system.signal_watch import SignalWatch
 from app.system.single_instance import Instance
-from app.theme import Mode, theme
+from app.theme import mode_of, theme
 from app.tray.tray import Tray
 from app.window.main_window import MainWindow
 from app.window.pause_button import Pausable
@@ -85,7 +85,7 @@ class Desktop(QObject):
 
     def _open(self, instance: Instance, in_tray: bool) -> None:
         self.view = view_settings(self.folder)
-        theme().set_mode(_mode(self.view.value("theme")))
+        theme().set_mode(mode_of(self.view.value("theme")))
         speak(str(self.view.value("language", "system")))
         self.actions = Actions()
         self._course = Course()
@@ -128,8 +128,7 @@ class Desktop(QObject):
     def _build_window(self) -> None:
         self.settings_page = SettingsPage(self.client, self.actions)
         self.log_page = LogPage(self.folder)
-        self.runs_page = RunsPage(self.client, self.actions)
-        self.model_page = ModelPage(self.client)
+        self.runs_page, self.model_page = RunsPage(self.client, self.actions), ModelPage(self.client)
         pages = [
             HomePage(self.actions, self.client),
             self.model_page,
@@ -159,10 +158,7 @@ class Desktop(QObject):
 
     @functools.cached_property
     def history_sheet(self) -> HistorySheet:
-        page = self.model_page
-        sheet = HistorySheet(self.window, self.window.ring, page.tried, page.can_open)
-        sheet.chosen.connect(page.open_former)
-        return sheet
+        return HistorySheet(self.window, self.window.ring, self.model_page)
 
     @functools.cached_property
     def invite_sheet(self) -> InviteSheet:
@@ -321,7 +317,7 @@ class Desktop(QObject):
         self.window.tell(told(error.notice))
 
     def _settings_applied(self, values: dict[str, object]) -> None:
-        mode = _mode(values.get("theme"))
+        mode = mode_of(values.get("theme"))
         theme().set_mode(mode)
         self.view.setValue("theme", mode)
         motion().unwanted = bool(values.get("reduced_motion"))
@@ -402,7 +398,3 @@ class Desktop(QObject):
     def _exit(self) -> None:
         self.window.may_close = True
         QGuiApplication.quit()
-
-
-def _mode(value: object) -> Mode:
-    return value if value in ("system", "light", "dark") else "system"

@@ -12,7 +12,9 @@ Form = Annotated[str, msgspec.Meta(pattern=r"^[^{}]*\{\}[^{}]*\Z", max_length=25
 
 
 class Chat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a conversation is written as a text: a form for what each side says, with `SAID` once in it."""
+    """How a conversation is written as a text: a form for what each side says, with `SAID` once in it. A run that names
+    none has a model that continues texts; whoever talks to it all the same does so in the forms here.
+    """
 
     system: Form = "{}\n\n"
     user: Form = "User: {}\n"

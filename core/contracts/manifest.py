@@ -161,7 +161,6 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     """Shown with the run."""
     licence: Licence | None = None
     chat: Chat | None = None
-    """None: its model continues texts, and nobody has said how it would talk."""
     schedule: Times | None = None
     """From when and until when it is trained."""
     access: Literal["open", "tokens"] = "open"

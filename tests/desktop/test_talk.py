@@ -45,9 +45,8 @@ class Talk:
         self.window.resize(900, 800)
         self.page.update_status(STORIES)
         self.page.set_connected(True, "")
-        self.sheet = HistorySheet(self.window, FocusRing(self.window), self.page.tried, self.page.can_open)
+        self.sheet = HistorySheet(self.window, FocusRing(self.window), self.page)
         self.page.former_asked.connect(self.sheet.open_list)
-        self.sheet.chosen.connect(self.page.open_former)
         self.window.show()
         qtbot.waitUntil(self.window.isActiveWindow)
         demo = self.page._shown

@@ -1,16 +1,15 @@
 """The sheet with what was tried before: to be opened again, copied and deleted, and whether anything is kept at all."""
 
-from collections.abc import Callable
-
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app import theme as look
 from app.language import mark, tr, tr_run
 from app.pages.model.conversation import parts
+from app.pages.model.model_page import ModelPage
 from app.pages.model.text_block import Part
-from app.pages.model.tried_texts import MOST, Tried, TriedTexts
+from app.pages.model.tried_texts import MOST, Tried
 from app.pages.network.events_card import when
 from app.widgets.basics import Divider, ElidedLabel, Label, Notice, Panel
 from app.widgets.boxes import STRETCH, add, discard, hbox, scrolling, vbox
@@ -36,21 +35,17 @@ class HistorySheet(Sheet):
     Args:
         window: see `Sheet`.
         ring: see `Sheet`.
-        tried: the texts.
-        can_open: whether a text's model is on this PC.
+        page: where they are tried.
     """
 
-    chosen = Signal(Tried)
-    """To be opened."""
-
-    def __init__(self, window: QWidget, ring: FocusRing, tried: TriedTexts, can_open: Callable[[Tried], bool]) -> None:
+    def __init__(self, window: QWidget, ring: FocusRing, page: ModelPage) -> None:
         super().__init__(window, ring, WIDTH)
-        self._tried, self._can_open = tried, can_open
+        self._page, self._tried = page, page.tried
         title = tr("What you tried")
         self.setAccessibleName(title)
         self.close_button = Button(tr("Close"), clicked=self.close_sheet)
         self.keeps = Switch(tr("Keep what I try"))
-        self.keeps.clicked.connect(tried.keep)
+        self.keeps.clicked.connect(self._tried.keep)
         self.delete_all = Button(tr("Delete all"), "link", "close", clicked=self._ask)
         self.question = Panel("sunken", "line", look.RADIUS_CONTROL)
         self.cancel = Button(tr("Cancel"), clicked=self._answered)
@@ -60,7 +55,7 @@ class HistorySheet(Sheet):
         self.rows: list[Row] = []
         self._list = vbox(spacing=look.S)
         self._build(title)
-        tried.changed.connect(self._fill)
+        self._tried.changed.connect(self._fill)
 
     def _build(self, title: str) -> None:
         row = hbox(STRETCH, self.cancel, self.sure, spacing=look.S)
@@ -102,10 +97,9 @@ class HistorySheet(Sheet):
         at = next((place for place, row in enumerate(self.rows) if here is not None and row.isAncestorOf(here)), None)
         discard(self.rows)
         texts = self._tried.newest
-        self.rows = [Row(text, self) for text in texts]
+        self.rows = [Row(text, self, self._page.can_open(text)) for text in texts]
         add(self._list, *self.rows)
         for row in self.rows:
-            row.open_button.setEnabled(self._can_open(row.text))
             row.show()
         self.keeps.setChecked(self._tried.keeps)
         self.notice.set_text(self._tried.trouble)
@@ -120,7 +114,7 @@ class HistorySheet(Sheet):
     def open_text(self, text: Tried) -> None:
         """Show a text with its model."""
         self.close_sheet()
-        self.chosen.emit(text)
+        self._page.open_former(text)
 
     def delete(self, text: Tried) -> None:
         """Keep it no more."""
@@ -148,9 +142,10 @@ class Row(QWidget):
     Args:
         text: the text.
         sheet: in which it is.
+        can_open: whether its model is on this PC.
     """
 
-    def __init__(self, text: Tried, sheet: HistorySheet) -> None:
+    def __init__(self, text: Tried, sheet: HistorySheet, can_open: bool) -> None:
         super().__init__()
         self.text, run = text, tr_run(text.title)
         begins = " ".join(text.turns[0].content.split())
@@ -159,7 +154,8 @@ class Row(QWidget):
         self.open_button = Button(
             tr("Open"), "link", name=tr("Open: {name}", name=name), clicked=lambda: sheet.open_text(text)
         )
-        self.open_button.setToolTip("" if sheet._can_open(text) else tr(NOT_HERE, run=run))
+        self.open_button.setEnabled(can_open)
+        self.open_button.setToolTip("" if can_open else tr(NOT_HERE, run=run))
         self.copy = Button(tr("Copy"), "link", name=tr("Copy: {name}", name=name), clicked=self._copy)
         self.delete = Button(
             tr("Delete"), "link", name=tr("Delete: {name}", name=name), clicked=lambda: sheet.delete(text)
