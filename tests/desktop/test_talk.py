@@ -7,11 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessibleAnnouncementEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.language import speak
+from app.pages.model import text_demo
 from app.pages.model.history_sheet import HistorySheet
 from app.pages.model.model_page import ModelPage
 from app.pages.model.text_demo import TextDemo
@@ -124,6 +126,19 @@ def test_user_and_model_speak_in_turn(talk: Talk) -> None:
     assert talk.shown == "" and not demo.anew.isEnabled() and demo.prompt.hasFocus()
     talk.say("Again?", "Yes")
     assert talk.asked()["messages"] == turns("Again?")
+
+
+def test_an_answer_is_read_out_once_it_is_complete(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+
+    class Heard(QAccessibleAnnouncementEvent):
+        def __init__(self, source: QWidget, words: str) -> None:
+            super().__init__(source, words)
+            heard.append(words)
+
+    monkeypatch.setattr(text_demo, "QAccessibleAnnouncementEvent", Heard)
+    talk.say("Who?", " A", " fox", ".")
+    assert heard == ["A fox."]
 
 
 def test_shift_enter_begins_a_line_and_nothing_is_not_sent(talk: Talk) -> None:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from itertools import pairwise
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
 from app import theme as look
@@ -237,6 +237,8 @@ class TextDemo(QWidget):
         if status is not None and text.content.strip():
             turns = self._turns[-MOST_TURNS:]
             self._tried.put(Tried(self._began, status.run_id, status.run_title, turns, self._talks))
+        if self._talks and text.content.strip() and self.isVisible():  # once, and not piece by piece
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self.page, text.content))
 
     def _choose_way(self, way: str) -> None:
         """Talk to the model, or let it continue a text; each begins with an empty page."""
