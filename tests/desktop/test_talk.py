@@ -22,8 +22,6 @@ from app.theme import theme
 from app.window.focus_ring import FocusRing
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
-from core.contracts import manifest as manifests
-from core.contracts.chat import Chat
 from core.contracts.control import Said
 from core.contracts.notices import plain
 from tests.desktop.conftest import ToyWorker
@@ -309,27 +307,26 @@ def test_it_works_by_keyboard_alone_and_everything_has_a_name(talk: Talk) -> Non
 
 
 def test_with_a_real_worker(qtbot: QtBot, folder: Path) -> None:
-    run = msgspec.structs.replace(manifests.load("text"), chat=Chat("{}\n", "Q: {}\n", "A: {}\n"))
-    own = folder / "own.json"
-    own.write_bytes(msgspec.json.encode(run))
     start_paused(folder)
-    with worker(folder, "--run", str(own)) as running:
+    with worker(folder, "--run", "stories") as running:
         client = WorkerClient(folder, running.status().version)
         with qtbot.waitSignal(client.connected) as connected:
             client.dial()
         assert connected.args is not None
-        demo = TextDemo(client, "bytes", tried := TriedTexts(folder))
-        qtbot.addWidget(demo)
-        demo.show()
-        demo.update_status(connected.args[0].status)
+        page = ModelPage(client)
+        qtbot.addWidget(page)
+        page.show()
+        page.update_status(connected.args[0].status)
+        demo = page._shown
+        assert isinstance(demo, TextDemo)
         demo.length.setValue(20)
-        for question in ("Who?", "Where?"):
+        for question in ("A fox and a ball", "A hen and a hat"):
             demo.prompt.setPlainText(question)
             demo.go.click()
             qtbot.waitUntil(lambda: not demo.generation.running)
-        assert [turn.content for turn in demo._turns[::2]] == ["Who?", "Where?"] and len(demo._turns) == 4
-        assert demo._pill._label.text() == "6 of 6 answered"
-        tried.flush()
+        assert [turn.content for turn in demo._turns[::2]] == ["A fox and a ball", "A hen and a hat"]
+        assert len(demo._turns) == 4 and demo._pill._label.text().endswith("answered")
+        page.tried.flush()
         [kept] = TriedTexts(folder).newest
-        assert kept.turns == demo._turns and kept.run == run.run_id and kept.chat
+        assert kept.turns == demo._turns and kept.run == running.status().run_id and kept.chat
         client.hang_up()

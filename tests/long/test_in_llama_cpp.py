@@ -26,6 +26,8 @@ from tests.workers import ROOT
 
 PACKAGE = "llama-cpp-python==0.3.36"
 BUILD = {"CMAKE_ARGS": "-DGGML_NATIVE=ON -DLLAMA_CURL=OFF -DLLAVA_BUILD=OFF", "CMAKE_BUILD_PARALLEL_LEVEL": "2"}
+STEPS = 1000
+"""Of training: rounding matters to gates that have learnt something."""
 WORSE: dict[Numbers, float] = {"f32": 1e-4, "f16": 0.005, "q8_0": 0.02}
 """Of the perplexity, the share by which it may differ."""
 TOKENS, SHORTEST = 4000, 8
@@ -49,7 +51,7 @@ def llama_cpp(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def test_llama_cpp_says_what_the_swarm_says(tmp_path: Path, llama_cpp: Path, name: str) -> None:
     manifest, folder = organised(tmp_path / "organiser")
     manifest = msgspec.structs.replace(with_model(manifest, **MODELS[name]), chat=CHAT)
-    setup = await trained(manifest, folder, 100)
+    setup = await trained(manifest, folder, STEPS)
     tokens = setup.data.tokens
     assert tokens
     given, ours, loss = await asked(setup)
