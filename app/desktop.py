@@ -19,6 +19,7 @@ from app.pages.experts.experts_page import ExpertsPage
 from app.pages.help_page import HelpPage
 from app.pages.home.home_page import HomePage
 from app.pages.log_page import LogPage, PageHandler
+from app.pages.model.history_sheet import HistorySheet
 from app.pages.model.model_page import ModelPage
 from app.pages.network.network_page import NetworkPage
 from app.pages.runs.invite_sheet import InviteSheet
@@ -30,7 +31,7 @@ from app.screensaver.idle_start import IdleStart
 from app.system.reduced_motion import motion
 from app.system.signal_watch import SignalWatch
 from app.system.single_instance import Instance
-from app.theme import Mode, theme
+from app.theme import mode_of, theme
 from app.tray.tray import Tray
 from app.window.main_window import MainWindow
 from app.window.pause_button import Pausable
@@ -84,7 +85,7 @@ class Desktop(QObject):
 
     def _open(self, instance: Instance, in_tray: bool) -> None:
         self.view = view_settings(self.folder)
-        theme().set_mode(_mode(self.view.value("theme")))
+        theme().set_mode(mode_of(self.view.value("theme")))
         speak(str(self.view.value("language", "system")))
         self.actions = Actions()
         self._course = Course()
@@ -127,10 +128,10 @@ class Desktop(QObject):
     def _build_window(self) -> None:
         self.settings_page = SettingsPage(self.client, self.actions)
         self.log_page = LogPage(self.folder)
-        self.runs_page = RunsPage(self.client, self.actions)
+        self.runs_page, self.model_page = RunsPage(self.client, self.actions), ModelPage(self.client)
         pages = [
             HomePage(self.actions, self.client),
-            ModelPage(self.client),
+            self.model_page,
             ContributionPage(self.client),
             self.runs_page,
             NetworkPage(self.client, self.actions),
@@ -154,6 +155,10 @@ class Desktop(QObject):
         if self._last is not None:
             sheet.update_status(self._last)
         return sheet
+
+    @functools.cached_property
+    def history_sheet(self) -> HistorySheet:
+        return HistorySheet(self.window, self.window.ring, self.model_page)
 
     @functools.cached_property
     def invite_sheet(self) -> InviteSheet:
@@ -202,6 +207,7 @@ class Desktop(QObject):
         self.window.close_requested.connect(self._close_window)
         QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
         actions.add_run.connect(self.add_run)
+        self.model_page.former_asked.connect(lambda: self.history_sheet.open_list())
         actions.invite.connect(lambda run: self.invite_sheet.open_for(run))
         self.runs_page.done.connect(lambda words: self.window.tell(words))
         client.connected.connect(self._connected)
@@ -311,7 +317,7 @@ class Desktop(QObject):
         self.window.tell(told(error.notice))
 
     def _settings_applied(self, values: dict[str, object]) -> None:
-        mode = _mode(values.get("theme"))
+        mode = mode_of(values.get("theme"))
         theme().set_mode(mode)
         self.view.setValue("theme", mode)
         motion().unwanted = bool(values.get("reduced_motion"))
@@ -392,7 +398,3 @@ class Desktop(QObject):
     def _exit(self) -> None:
         self.window.may_close = True
         QGuiApplication.quit()
-
-
-def _mode(value: object) -> Mode:
-    return value if value in ("system", "light", "dark") else "system"

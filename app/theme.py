@@ -16,7 +16,6 @@ from app.style_sheets import Kind, style_sheets
 
 Mode = Literal["system", "light", "dark"]
 
-
 # Spacing (grid of 4), pixels.
 XS, S, M, L, XL = 4, 8, 12, 16, 24
 PAGE_MARGIN = 24
@@ -240,3 +239,8 @@ def _of_tone(color: str) -> QPalette:
 
 
 TONES = ("text", "text2", "text3", "ember", "peer", "ok", "warn", "bad", "pause")
+
+
+def mode_of(value: object) -> Mode:
+    """What was chosen; a spoilt file may hold anything."""
+    return value if value in ("system", "light", "dark") else "system"

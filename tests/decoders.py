@@ -51,7 +51,7 @@ def organised(folder: Path, tokenizer: Path | None = None) -> tuple[Manifest, Pa
 async def trained(manifest: Manifest, folder: Path, steps: int) -> Setup:
     """A model that was trained a little: gates of a new one choose alike for all tokens."""
     setup = Setup(manifest, folder)
-    async with setup.running(300.0):
+    async with setup.running(900.0):
         await setup.trained(steps)
     return setup
 

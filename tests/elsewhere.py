@@ -1,7 +1,8 @@
 """What transformers makes of a folder that Hearth wrote: run by a Python that has it, and nothing of Hearth.
 
-`python elsewhere.py FOLDER GIVEN` reads `starts` (tokens [n, length]), `scores` (ours of these) and `lines` (UTF-8) of
-the file GIVEN. As JSON it prints how far scores are apart, greedy continuations, and the tokens of each line.
+`python elsewhere.py FOLDER GIVEN` reads `starts` (tokens [n, length]), `scores` (ours of these), `lines` (UTF-8) and
+`said` (a conversation as JSON) of the file GIVEN. As JSON it prints how far scores are apart, greedy continuations, the
+tokens of each line, and the conversation as its template writes it, as a text and as tokens.
 """
 
 import json
@@ -27,8 +28,11 @@ def main(folder: str, given: str) -> None:
     lines = bytes(data["lines"].tolist()).decode().split("\0")
     encoded = [tokenizer(line).input_ids for line in lines]
     decoded = [tokenizer.decode(tokens, skip_special_tokens=True) for tokens in encoded]
+    said = json.loads(bytes(data["said"].tolist()))
+    talk = [tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False)]
+    talk += [tokenizer.apply_chat_template(said, add_generation_prompt=True, return_dict=False)]
     keys = {name: sorted(map(str, loading[name])) for name in ("missing_keys", "unexpected_keys", "mismatched_keys")}
-    told = {"apart": apart, "continued": tokens.tolist(), "encoded": encoded, "same": decoded == lines}
+    told = {"apart": apart, "continued": tokens.tolist(), "encoded": encoded, "same": decoded == lines, "talk": talk}
     print(json.dumps(keys | told | {"kind": type(model).__name__}))
 
 

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from core.compute.qwen3 import Config, shapes
 from core.compute.qwen3_reading import Get
+from core.contracts.chat import Chat
 from core.contracts.errors import CheckpointError
 from core.contracts.export import Numbers
 from core.contracts.notices import notice
@@ -53,7 +54,15 @@ Place = tuple[str, int | None]
 """A tensor's name in the file, and which expert's of it."""
 
 
-def write(path: Path, config: Config, tensors: dict[str, Tensor], tokens: Tokens, numbers: Numbers, title: str) -> None:
+def write(
+    path: Path,
+    config: Config,
+    tensors: dict[str, Tensor],
+    tokens: Tokens,
+    numbers: Numbers,
+    title: str,
+    chat: Chat | None,
+) -> None:
     """Write the file.
 
     Args:
@@ -63,6 +72,7 @@ def write(path: Path, config: Config, tensors: dict[str, Tensor], tokens: Tokens
         tokens: the tokenizer.
         numbers: what matrices hold.
         title: of the model.
+        chat: how a conversation with it is written.
 
     Raises:
         CheckpointError: llama.cpp does not know such a model.
@@ -75,6 +85,8 @@ def write(path: Path, config: Config, tensors: dict[str, Tensor], tokens: Tokens
     writer.add_name(title)
     writer.add_file_type(FILE_TYPES[numbers])
     _add_tokens(writer, config, tokens)
+    if chat is not None:
+        writer.add_chat_template(chat.template())
     for name, parts in _gathered(config, tensors):
         _add(writer, name, parts, numbers)
     writer.write_header_to_file()

@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from core.compute.qwen3 import Config, shapes
 from core.compute.qwen3_reading import Get
+from core.contracts.chat import Chat
 from core.contracts.errors import CheckpointError
 from core.contracts.notices import notice
 from core.store.tokens import END, Tokens
@@ -15,7 +17,7 @@ from core.store.tokens import END, Tokens
 FILES = {"model.safetensors", "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"}
 
 
-def write(folder: Path, config: Config, tensors: dict[str, Tensor], tokens: Tokens) -> None:
+def write(folder: Path, config: Config, tensors: dict[str, Tensor], tokens: Tokens, chat: Chat | None) -> None:
     """Write all but the card.
 
     Args:
@@ -23,12 +25,13 @@ def write(folder: Path, config: Config, tensors: dict[str, Tensor], tokens: Toke
         config: of the model.
         tensors: with their names.
         tokens: the tokenizer.
+        chat: how a conversation with the model is written.
 
     Raises:
         OSError: it cannot be written.
     """
     ends = {"bos_token_id": tokens.end, "eos_token_id": tokens.end}
-    tokenizer = {
+    tokenizer: dict[str, Any] = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": END,
         "eos_token": END,
@@ -36,6 +39,8 @@ def write(folder: Path, config: Config, tensors: dict[str, Tensor], tokens: Toke
         "model_max_length": config["max_position_embeddings"],
         "clean_up_tokenization_spaces": False,
     }
+    if chat is not None:
+        tokenizer["chat_template"] = chat.template()
     documents = {"config": config, "generation_config": ends, "tokenizer_config": tokenizer}
     for name, document in documents.items():
         (folder / f"{name}.json").write_text(json.dumps(document, indent=2) + "\n", "utf8")

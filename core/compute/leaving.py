@@ -2,6 +2,7 @@
 good."""
 
 import itertools
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -106,11 +107,12 @@ def _trained(collected: Collected) -> list[tuple[int, Coords, int]]:
 
 def _write(job: ExportJob, folder: Path, config: Config, tensors: dict[str, Tensor], tokens: Tokens) -> Written:
     """Write and read back."""
+    manifest = job.collected.manifest
     if job.form == "hf":
-        hf_folder.write(folder, config, tensors, tokens)
+        hf_folder.write(folder, config, tensors, tokens, manifest.chat)
         return Written(*hf_folder.read(folder))
-    path = folder / f"{job.collected.manifest.run}-{job.numbers}{GGUF}"
-    gguf_file.write(path, config, tensors, tokens, job.numbers, job.collected.manifest.title)
+    path = folder / f"{manifest.run}-{job.numbers}{GGUF}"
+    gguf_file.write(path, config, tensors, tokens, job.numbers, manifest.title, manifest.chat)
     return Written(*gguf_file.read(path, tokens))
 
 
@@ -158,8 +160,12 @@ def _told(collected: Collected, point: CurvePoint, count: int, loss_of_all: floa
 
 
 def _use(job: ExportJob) -> str:
+    chat = job.collected.manifest.chat
+    name = f"{job.collected.manifest.run}-{job.numbers}{GGUF}"
+    use = f"""`{name}` is read by llama.cpp and by programs that are made of it, such as LM Studio, Ollama and Jan.
+"""
     if job.form == "hf":
-        return """It is a model of transformers, and needs no code of its own:
+        use = """It is a model of transformers, and needs no code of its own:
 
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -167,6 +173,8 @@ def _use(job: ExportJob) -> str:
     asked = tokenizer("Once upon a time", return_tensors="pt")
     print(tokenizer.decode(model.generate(**asked, max_new_tokens=50)[0]))
 """
-    name = f"{job.collected.manifest.run}-{job.numbers}{GGUF}"
-    return f"""`{name}` is read by llama.cpp and by programs that are made of it, such as LM Studio, Ollama and Jan.
+    if chat is None:
+        return use
+    return f"""{use}
+It has a chat template. An answer ends before {json.dumps(chat.stop, ensure_ascii=False)}: tell programs to stop there.
 """

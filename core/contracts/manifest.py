@@ -160,7 +160,7 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
     picture: Picture | None = None
     """Shown with the run."""
     licence: Licence | None = None
-    chat: Chat = Chat()
+    chat: Chat | None = None
     schedule: Times | None = None
     """From when and until when it is trained."""
     access: Literal["open", "tokens"] = "open"

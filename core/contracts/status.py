@@ -255,6 +255,8 @@ class Status(msgspec.Struct, frozen=True):
     """All runs of this PC, in the order in which they were joined."""
     events: Annotated[list[EventStatus], msgspec.Meta(max_length=EVENTS)] = []
     """What happened among peers, oldest first."""
+    chat: bool = False
+    """The run's manifest says how a conversation with its model is written."""
 
 
 class CurvePoint(msgspec.Struct, frozen=True, array_like=True):

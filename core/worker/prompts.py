@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Callable
 
+from core.contracts.chat import Chat
 from core.contracts.control import Answer, Choice, Continued, GenerateParams, Prediction, PredictParams
 from core.contracts.errors import QuestionError
 from core.contracts.notices import notice
@@ -40,7 +41,7 @@ async def generate(run: Run, params: GenerateParams, each: Each) -> Continued:
     seed = secrets.randbelow(2**31) if params.seed is None else params.seed
     prompt, text = params.prompt, Text(params.stop)
     if params.messages:
-        chat = run.manifest.chat
+        chat = run.manifest.chat or Chat()
         prompt = chat.text((said.role, said.content) for said in params.messages)
         text = Text((*params.stop, chat.stop))
     # What a client sent may hold halves of characters, which no text has.

@@ -111,6 +111,7 @@ class Report:
             runs=[one.status() for one in self._runs],
             line=self._line(),
             events=self._events.newest,
+            chat=run.manifest.chat is not None,
         )
 
     def _processes(self) -> list[ProcessStatus]:

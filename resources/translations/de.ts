@@ -1502,6 +1502,14 @@
       <translation>Die {best} besten von {cells} in jeder Schicht</translation>
     </message>
     <message>
+      <source>Model</source>
+      <translation>Modell</translation>
+    </message>
+    <message>
+      <source>You</source>
+      <translation>Du</translation>
+    </message>
+    <message>
       <source>Draw a digit</source>
       <translation>Zeichne eine Ziffer</translation>
     </message>
@@ -1614,6 +1622,81 @@
       <translation>Auch wahrscheinlich: {others}.</translation>
     </message>
     <message>
+      <source>The newest {most} texts stay in the data folder of this PC. Turned off, nothing more is kept; what is listed stays until you delete it.</source>
+      <translation>Die neuesten {most} Texte bleiben im Datenordner dieses PCs. Ausgeschaltet wird nichts mehr aufbewahrt; was aufgeführt ist, bleibt, bis du es löschst.</translation>
+    </message>
+    <message>
+      <source>Nothing is kept yet. What you try with a model appears here.</source>
+      <translation>Noch ist nichts aufbewahrt. Was du mit einem Modell ausprobierst, erscheint hier.</translation>
+    </message>
+    <message>
+      <source>Nothing is kept. Turn it on to find here what you try from then on.</source>
+      <translation>Nichts wird aufbewahrt. Schalte es ein, um hier zu finden, was du von da an ausprobierst.</translation>
+    </message>
+    <message>
+      <source>This PC has not joined the run “{run}”, so its model cannot be shown.</source>
+      <translation>Dieser PC nimmt am Lauf „{run}“ nicht teil, daher kann sein Modell nicht gezeigt werden.</translation>
+    </message>
+    <message>
+      <source>What you tried</source>
+      <translation>Was du ausprobiert hast</translation>
+    </message>
+    <message>
+      <source>Close</source>
+      <translation>Schließen</translation>
+    </message>
+    <message>
+      <source>Keep what I try</source>
+      <translation>Aufbewahren, was ich ausprobiere</translation>
+    </message>
+    <message>
+      <source>Delete all</source>
+      <translation>Alles löschen</translation>
+    </message>
+    <message>
+      <source>Cancel</source>
+      <translation>Abbrechen</translation>
+    </message>
+    <message>
+      <source>Delete all that is listed, for good?</source>
+      <translation>Alles, was aufgeführt ist, endgültig löschen?</translation>
+    </message>
+    <message>
+      <source>Open</source>
+      <translation>Öffnen</translation>
+    </message>
+    <message>
+      <source>Delete</source>
+      <translation>Löschen</translation>
+    </message>
+    <message>
+      <source>Copied</source>
+      <translation>Kopiert</translation>
+    </message>
+    <message>
+      <source>Open: {name}</source>
+      <translation>Öffnen: {name}</translation>
+    </message>
+    <message>
+      <source>Copy: {name}</source>
+      <translation>Kopieren: {name}</translation>
+    </message>
+    <message>
+      <source>Delete: {name}</source>
+      <translation>Löschen: {name}</translation>
+    </message>
+    <message>
+      <source>Without a prompt</source>
+      <translation>Ohne Eingabe</translation>
+    </message>
+    <message numerus="yes">
+      <source>%Ln turn(s)</source>
+      <translation>
+        <numerusform>%Ln Beitrag</numerusform>
+        <numerusform>%Ln Beiträge</numerusform>
+      </translation>
+    </message>
+    <message>
       <source>Model to try</source>
       <translation>Modell zum Ausprobieren</translation>
     </message>
@@ -1628,6 +1711,10 @@
     <message>
       <source>The model is still in training: it continues what you type, token by token.</source>
       <translation>Das Modell wird noch trainiert: Es setzt fort, was du schreibst, Token für Token.</translation>
+    </message>
+    <message>
+      <source>The model is still in training: what it says can be wrong.</source>
+      <translation>Das Modell wird noch trainiert: Was es sagt, kann falsch sein.</translation>
     </message>
     <message>
       <source>The model learns to tell pictures of its own apart. It cannot be tried yet.</source>
@@ -1658,32 +1745,44 @@
       <translation>Die Eingabe ist länger als {most} Zeichen. Kürze sie; das Modell sieht nur ihr Ende.</translation>
     </message>
     <message>
-      <source>Temperature</source>
-      <translation>Temperatur</translation>
+      <source>New conversation</source>
+      <translation>Neues Gespräch</translation>
     </message>
     <message>
       <source>Stop</source>
       <translation>Stopp</translation>
     </message>
     <message>
+      <source>Send</source>
+      <translation>Senden</translation>
+    </message>
+    <message>
       <source>Continue</source>
       <translation>Fortsetzen</translation>
+    </message>
+    <message>
+      <source>What to do with the model</source>
+      <translation>Was du mit dem Modell machst</translation>
+    </message>
+    <message>
+      <source>New</source>
+      <translation>Neu</translation>
     </message>
     <message>
       <source>They light up while the text grows.</source>
       <translation>Sie leuchten auf, während der Text weitergeht.</translation>
     </message>
     <message>
+      <source>Your message</source>
+      <translation>Deine Nachricht</translation>
+    </message>
+    <message>
       <source>Your prompt</source>
       <translation>Deine Eingabe</translation>
     </message>
     <message>
-      <source>The model continues where it ends. Ctrl+Enter continues, Escape stops.</source>
-      <translation>Das Modell setzt dort fort, wo sie endet. Strg+Enter setzt fort, Escape hält an.</translation>
-    </message>
-    <message>
-      <source>Copied</source>
-      <translation>Kopiert</translation>
+      <source>{count}, ended</source>
+      <translation>{count}, beendet</translation>
     </message>
     <message>
       <source>{count}, ended by the model</source>
@@ -1702,12 +1801,24 @@
       <translation>{answered} von {answers} antworteten</translation>
     </message>
     <message>
-      <source>Copy: {name}</source>
-      <translation>Kopieren: {name}</translation>
+      <source>Talk</source>
+      <translation>Reden</translation>
     </message>
     <message>
-      <source>Length</source>
-      <translation>Länge</translation>
+      <source>The model answers. Enter sends, Shift+Enter begins a new line, Escape stops.</source>
+      <translation>Das Modell antwortet. Enter sendet, Umschalt+Enter beginnt eine neue Zeile, Escape stoppt.</translation>
+    </message>
+    <message>
+      <source>The model continues where it ends. Ctrl+Enter continues, Escape stops.</source>
+      <translation>Das Modell setzt dort fort, wo sie endet. Strg+Enter setzt fort, Escape hält an.</translation>
+    </message>
+    <message>
+      <source>Conversation</source>
+      <translation>Gespräch</translation>
+    </message>
+    <message>
+      <source>What you and the model say appears here.</source>
+      <translation>Was du und das Modell sagen, erscheint hier.</translation>
     </message>
     <message>
       <source>step {step}</source>
@@ -1734,6 +1845,51 @@
         <numerusform>Der Text endet nach %Ln Token.</numerusform>
         <numerusform>Der Text endet nach %Ln Token.</numerusform>
       </translation>
+    </message>
+    <message>
+      <source>Temperature</source>
+      <translation>Temperatur</translation>
+    </message>
+    <message>
+      <source>Top-p</source>
+      <translation>Top-p</translation>
+    </message>
+    <message>
+      <source>More</source>
+      <translation>Mehr</translation>
+    </message>
+    <message>
+      <source>Stop text</source>
+      <translation>Stopptext</translation>
+    </message>
+    <message>
+      <source>Seed</source>
+      <translation>Seed</translation>
+    </message>
+    <message>
+      <source>None</source>
+      <comment>no text</comment>
+      <translation>Keiner</translation>
+    </message>
+    <message>
+      <source>Another each time</source>
+      <translation>Jedes Mal ein anderer</translation>
+    </message>
+    <message>
+      <source>The text ends before this one. Write \n for a new line.</source>
+      <translation>Der Text endet vor diesem. Schreibe \n für eine neue Zeile.</translation>
+    </message>
+    <message>
+      <source>The same seed and prompt give the same text again, as long as the model stays the same.</source>
+      <translation>Gleicher Seed und gleiche Eingabe ergeben wieder denselben Text, solange das Modell dasselbe bleibt.</translation>
+    </message>
+    <message>
+      <source>Length</source>
+      <translation>Länge</translation>
+    </message>
+    <message>
+      <source>Less</source>
+      <translation>Weniger</translation>
     </message>
     <message>
       <source>bytes</source>
@@ -1776,6 +1932,10 @@
       <translation>0 nimmt immer das wahrscheinlichste Byte; je höher, desto überraschender der Text</translation>
     </message>
     <message>
+      <source>It is drawn from the likeliest bytes that together have this share; 100% draws from all.</source>
+      <translation>Gezogen wird aus den wahrscheinlichsten Bytes, die zusammen diesen Anteil haben; 100 % zieht aus allen.</translation>
+    </message>
+    <message>
       <source>tokens</source>
       <translation>Token</translation>
     </message>
@@ -1814,6 +1974,10 @@
     <message>
       <source>0 always takes the likeliest token; the higher, the more surprising the text</source>
       <translation>0 nimmt immer das wahrscheinlichste Token; je höher, desto überraschender der Text</translation>
+    </message>
+    <message>
+      <source>It is drawn from the likeliest tokens that together have this share; 100% draws from all.</source>
+      <translation>Gezogen wird aus den wahrscheinlichsten Token, die zusammen diesen Anteil haben; 100 % zieht aus allen.</translation>
     </message>
     <message>
       <source>No other PC is connected. This PC trains all the same, and what it learns is not lost: it counts as soon as others are here.</source>
@@ -2390,10 +2554,6 @@
       <translation>Andere einladen</translation>
     </message>
     <message>
-      <source>Close</source>
-      <translation>Schließen</translation>
-    </message>
-    <message>
       <source>The link as QR code</source>
       <translation>Der Link als QR-Code</translation>
     </message>
@@ -2480,10 +2640,6 @@
     <message>
       <source>Open a file…</source>
       <translation>Datei öffnen…</translation>
-    </message>
-    <message>
-      <source>Cancel</source>
-      <translation>Abbrechen</translation>
     </message>
     <message>
       <source>Weight</source>
@@ -5813,6 +5969,10 @@
     <message>
       <source>file.loss_runs_unsaved</source>
       <translation>Die Teilnahme an den Läufen gilt, aber nur bis Hearth endet.</translation>
+    </message>
+    <message>
+      <source>file.loss_tried</source>
+      <translation>Was du vorher mit Modellen ausprobiert hast, wird nicht mehr aufgeführt.</translation>
     </message>
     <message>
       <source>file.loss_wishes</source>

@@ -186,6 +186,13 @@
       </translation>
     </message>
     <message numerus="yes">
+      <source>%Ln turn(s)</source>
+      <translation>
+        <numerusform>%Ln turn</numerusform>
+        <numerusform>%Ln turns</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>The text ends after %Ln byte(s).</source>
       <translation>
         <numerusform>The text ends after %Ln byte.</numerusform>
@@ -1494,6 +1501,10 @@
     <message>
       <source>file.loss_runs_unsaved</source>
       <translation>The runs that were joined hold, but only until Hearth ends.</translation>
+    </message>
+    <message>
+      <source>file.loss_tried</source>
+      <translation>What you tried with models before is not listed any more.</translation>
     </message>
     <message>
       <source>file.loss_wishes</source>

@@ -35,6 +35,8 @@ from app.desktop import Desktop
 from app.first_run.first_run import FirstRun
 from app.language import BRITISH, WORKER, Catalogue, Message, speak
 from app.pages.model.digit_canvas import Canvas
+from app.pages.model.text_demo import TextDemo
+from app.pages.model.tried_texts import Tried
 from app.system.single_instance import Instance
 from app.theme import theme
 from app.widgets.basics import ElidedLabel
@@ -43,7 +45,7 @@ from app.window.sheet import Sheet
 from app.window.sidebar import PageButton
 from app.worker.supervisor import supervise
 from core.community.reading import read_only
-from core.contracts.control import RunLinked, Snapshot
+from core.contracts.control import RunLinked, Said, Snapshot
 from core.contracts.network_status import Finding, FoundRun
 from core.contracts.notices import PLACE, notice, plain
 from core.contracts.settings import Settings
@@ -65,13 +67,28 @@ from tests.workers import agreed
 
 SMALL, USUAL = (880, 600), (1280, 800)
 PAGES = ("home", "model", "contribution", "runs", "network", "experts", "settings", "log", "help", "trust")
-SHEETS = ("why", "add run", "join", "invite")
-PLACES = (*PAGES, "text", *SHEETS, *(f"first run {step}" for step in range(1, 5)))
+SHEETS = ("why", "add run", "join", "invite", "history")
+PLACES = (*PAGES, "text", "talk", *SHEETS, *(f"first run {step}" for step in range(1, 5)))
 DEADLINE_S = 180.0
 TEXT = 4.5
 """Least contrast of text and its ground (WCAG 2.2, AA)."""
 OPEN, CLOSE = "⟦", "⟧"
-DATA = ("Hearth", "CPU", "Some", "Processor", "Radeon", "NAT", "UDP", "hearth", "CSV", "PNG", "digits", "text")
+DATA = (
+    "Hearth",
+    "CPU",
+    "Some",
+    "Processor",
+    "Radeon",
+    "NAT",
+    "UDP",
+    "hearth",
+    "CSV",
+    "PNG",
+    "digits",
+    "text",
+    "Enter",
+    "Oct",
+)
 """Names that are the same in all languages."""
 
 
@@ -196,10 +213,14 @@ class Screen:
         window.resize(*size)
         for sheet in window.findChildren(Sheet):
             sheet.close_sheet()
-        asks = "text" if place == "text" else "picture"
-        if self.desktop._last is not None and self.desktop._last.task != asks:
-            self.say(text_status() if asks == "text" else make_status(**FIGURES))
-        window.open_page({"text": "model", "why": "home"}.get(place, "runs" if place in SHEETS else place))
+        said = SAID.get(place, make_status(**FIGURES))
+        if self.desktop._last is not None and self.desktop._last.task != said.task:
+            self.say(said)
+        window.open_page(
+            {"text": "model", "talk": "model", "history": "model", "why": "home"}.get(
+                place, "runs" if place in SHEETS else place
+            )
+        )
         page: QWidget = window.current_page()
         if place == "why":
             window.why.open_panel()
@@ -210,6 +231,17 @@ class Screen:
         if place == "invite":
             self.desktop.actions.invite.emit(make_status().run_id)
             page = self.desktop.invite_sheet
+        if place == "talk":
+            demo = self.desktop.model_page._shown
+            assert isinstance(demo, TextDemo)
+            demo.open_former(TRIED)
+            if not demo.options.shows_all:
+                demo.options.more.click()
+        if place == "history":
+            self.desktop.model_page.tried.put(TRIED)
+            self.desktop.model_page.former_asked.emit()
+            page = self.desktop.history_sheet
+            page.delete_all.click()
         if place == "model":
             canvas = page.findChild(Canvas)
             assert canvas is not None
@@ -278,6 +310,12 @@ FIGURES = {
     "yields": YieldStatus(37, 62.0, 118.0, [40.0, 62.0, 118.0]),
     "runs": [msgspec.structs.replace(joined_run(SIGNED), id=make_status().run_id)],
 }
+TALKS = text_status(run_id="stories-12345678", task="tokens", chat=True)
+SAID = {"text": text_status(), "talk": TALKS, "history": TALKS}
+"""Statuses by place; elsewhere that of the digits."""
+TRIED = Tried(
+    1_760_000_000.0, TALKS.run_id, TALKS.run_title, (Said("user", "hearth"), Said("assistant", "Hearth")), chat=True
+)
 FINDINGS = [
     Finding("port", True, notice("doctor.listening", address="0.0.0.0:4433"), plain("")),
     Finding("peers", False, notice("doctor.connected", connected=0, known=0), notice("doctor.reach_remedy")),

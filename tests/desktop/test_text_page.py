@@ -17,6 +17,7 @@ from app.pages.model import text_demo
 from app.pages.model.answering_hosts import LETTERS, Hosts, absent, missing, name_of
 from app.pages.model.model_page import ModelPage
 from app.pages.model.text_demo import TextDemo
+from app.pages.model.tried_texts import TriedTexts
 from app.theme import theme
 from app.widgets.buttons import Segmented
 from app.widgets.inputs import Choice
@@ -480,13 +481,13 @@ def test_the_focus_goes_in_reading_order(qtbot: QtBot, talk: Talk) -> None:
     qtbot.waitUntil(talk.page.isActiveWindow)
     demo.prompt.setFocus()
     seen: list[QWidget] = []
-    for _ in range(8):
+    for _ in range(9):
         focused = QApplication.focusWidget()
         assert focused is not None
         seen.append(focused)
         QTest.keyClick(focused, Qt.Key.Key_Tab)
     grids = demo.experts.grids
-    assert seen == [demo.prompt, demo.temperature, demo.length, demo.go, demo.page, *grids]
+    assert seen == [demo.prompt, demo.temperature, demo.length, demo.go, demo.options.more, demo.page, *grids]
     assert QApplication.focusWidget() is demo.answers.columns
     assert all(widget.accessibleName() for widget in seen)
     QTest.keyClick(demo.temperature, Qt.Key.Key_Right)
@@ -504,7 +505,7 @@ def test_with_a_real_worker_that_is_paused_and_then_dies(qtbot: QtBot, folder: P
     client = WorkerClient(folder, running.status().version)
     with qtbot.waitSignal(client.connected) as connected:
         client.dial()
-    demo = TextDemo(client, "bytes")
+    demo = TextDemo(client, "bytes", TriedTexts(folder))
     qtbot.addWidget(demo)
     demo.show()
     assert connected.args is not None

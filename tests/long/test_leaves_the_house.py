@@ -8,14 +8,17 @@ import venv
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
 from core.compute.export import export
+from core.contracts.chat import Chat
 from core.contracts.export import ExportJob
 from core.store import shards
+from core.store.tokens import END
 from tests.decoders import collected, organised, trained, with_model
 from tests.unit.text_run import Setup
 from tests.workers import ROOT
@@ -28,6 +31,8 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 MODELS = {name: {"sequence": 64} | model for name, model in MODELS.items()}
 PROMPTS, START, LENGTH = 50, 16, 20
+CHAT = Chat("{}\n\n", "Q: {}\n", "A: {}\n\t'\\é\n")
+SAID = [("system", " Be kind. "), ("user", "it's {{ odd }}\n"), ("assistant", "Yes."), ("user", "漢字?")]
 LINES = ["The return value", " two  blanks\t\n", "naïve 漢字 😀 ខ្មែរ 1234 'll\r\nx", "film , television ."]
 
 
@@ -45,7 +50,7 @@ def transformers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 @pytest.mark.parametrize("name", MODELS)
 async def test_transformers_says_what_the_swarm_says(tmp_path: Path, transformers: Path, name: str) -> None:
     manifest, folder = organised(tmp_path / "organiser")
-    manifest = with_model(manifest, **MODELS[name])
+    manifest = msgspec.structs.replace(with_model(manifest, **MODELS[name]), chat=CHAT)
     setup = await trained(manifest, folder, 100)
     await export(ExportJob(collected(setup, manifest, folder, tmp_path / "states"), str(tmp_path / "out"), "hf"))
     given, ours = await asked(setup)
@@ -58,6 +63,8 @@ async def test_transformers_says_what_the_swarm_says(tmp_path: Path, transformer
     tokens = setup.data.tokens
     assert tokens and told["same"]
     assert [until(tokens.end, one) for one in told["continued"]] == [until(tokens.end, one) for one in ours]
+    talk = CHAT.text(SAID)
+    assert told["talk"] == [END + talk, [tokens.end, *tokens.encode(talk.encode())]]
     assert told["encoded"] == [[tokens.end, *tokens.encode(line.encode())] for line in LINES]
 
 
@@ -70,13 +77,18 @@ def said_by(command: list[Path], folder: Path) -> Any:
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=folder).stdout)
 
 
+def bytes_of(text: str) -> Tensor:
+    return torch.tensor(list(text.encode()), dtype=torch.uint8)
+
+
 async def asked(setup: Setup) -> tuple[dict[str, Tensor], list[list[int]]]:
     """What both are asked, with our scores, and our continuations."""
     tokens = setup.data.tokens
     assert tokens
     text = shards.local_text()[300_000:]
     known = torch.tensor([[tokens.end, *tokens.encode(text[3000 * n :][:400])[: START - 1]] for n in range(PROMPTS)])
-    given = {"starts": known, "lines": torch.tensor(list("\0".join(LINES).encode()), dtype=torch.uint8)}
+    said = json.dumps([{"role": who, "content": what} for who, what in SAID])
+    given = {"starts": known, "lines": bytes_of("\0".join(LINES)), "said": bytes_of(said)}
     async with setup.running(900.0):
         given["scores"] = (await setup.trainer.infer(known))[0].clone()
         for _ in range(LENGTH):

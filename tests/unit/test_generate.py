@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 import torch
+from jinja2.sandbox import SandboxedEnvironment
 
 from core.contracts import manifest as manifests
 from core.contracts.chat import Chat
@@ -186,6 +187,19 @@ def test_a_conversation_becomes_a_text_by_its_form() -> None:
     assert plain.text(said) == "Be kind.\n\nUser: Hello?\nAssistant: Yes.\nUser: Who?\nAssistant:"
     assert plain.stop == "\nUser:"
     assert marked.text(said[2:]) == "<a>Yes.</a>\n<u>Who?</u>\n<a>" and marked.stop == "</a>"
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [Chat(), Chat("<s>{}</s>", "'q' \\n: {}\r\t", "é{}</a>\n"), Chat("% x {}", "# {}\n\n", "\n%\n{}%\n")],
+    ids=str,
+)
+def test_other_programs_write_a_conversation_alike(chat: Chat) -> None:
+    said = [("system", "{{ Be }} kind. "), ("user", " Hello?\n"), ("assistant", "Yes."), ("user", "{}")]
+    like_transformers = SandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(chat.template())
+    messages = [{"role": who, "content": what} for who, what in said]
+    written = like_transformers.render(messages=messages, bos_token="<end>", add_generation_prompt=True)
+    assert written == "<end>" + chat.text(said)
 
 
 def test_a_manifest_may_say_its_own_form_and_is_the_same_run() -> None:

@@ -1,5 +1,6 @@
 """A decoder is written for other programs, and what is not the model is not called good."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from torch import Tensor
 
 from core.compute import gguf_file, hf_folder, leaving
 from core.compute.export import export
+from core.contracts.chat import Chat
 from core.contracts.errors import CheckpointError
 from core.contracts.export import Collected, ExportJob
 from core.contracts.manifest import Manifest
@@ -58,6 +60,20 @@ async def test_a_decoder_is_written_for_transformers_and_llama_cpp(
         kinds = {tensor.name: tensor.tensor_type.name for tensor in gguf.GGUFReader(path).tensors}
         assert kinds["token_embd.weight"] == numbers.upper()
         assert {kinds[key] for key in kinds if "norm" in key or "gate_inp" in key} == {"F32"}
+
+
+async def test_how_a_conversation_is_written_goes_along(run: tuple[Manifest, Path], tmp_path: Path) -> None:
+    chat, out = Chat(user="<u>{}</u>"), tmp_path / "out"
+    mute = await states(run, tmp_path)
+    talks = msgspec.structs.replace(mute, manifest=msgspec.structs.replace(mute.manifest, chat=chat))
+    for states_of, told in ((mute, None), (talks, chat.template())):
+        await export(ExportJob(states_of, str(out)))
+        assert json.loads((out / "tokenizer_config.json").read_text("utf8")).get("chat_template") == told
+        assert ("ends before" in (out / "README.md").read_text("utf8")) == bool(told)
+        await export(ExportJob(states_of, str(out), "gguf"))
+        [path] = out.glob("*.gguf")
+        field = gguf.GGUFReader(path).fields.get("tokenizer.chat_template")
+        assert (field and field.contents()) == told
 
 
 async def test_each_layer_gets_equally_many_experts_those_that_were_used_most(

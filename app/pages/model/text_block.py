@@ -1,7 +1,9 @@
 """The block in which a prompt and what the model adds to it are read."""
 
+from typing import NamedTuple
+
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QHelpEvent, QTextCharFormat, QTextCursor
+from PySide6.QtGui import QFont, QHelpEvent, QResizeEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QToolTip
 
 from app import theme as look
@@ -12,12 +14,21 @@ from app.pages.model.text_generation import Byte, units
 from app.pages.model.unit_words import UnitWords
 from app.theme import theme
 
-LEAST = 92
-"""Height, pixels; it takes what is left."""
+LEAST, LEAST_TALK = 92, 172
+"""Height, pixels, of a text and of a conversation; it takes what is left."""
+
+
+class Part(NamedTuple):
+    """A piece of what stands before the model's part."""
+
+    text: str
+    tone: str = "text3"
+    strong: bool = False
 
 
 class TextBlock(QPlainTextEdit):
-    """The prompt in grey, the model's part in full; clicking into that, or moving there by keyboard, chooses a place.
+    """The prompt in grey, or what was said before; then the model's part in full. Clicking into that, or moving there
+    by keyboard, chooses a place.
 
     Args:
         words: of what it writes one by one.
@@ -31,7 +42,7 @@ class TextBlock(QPlainTextEdit):
         self._words = words
         theme().set_sheet(self, "text")
         self.setReadOnly(True)
-        self.setMinimumSize(theme().px(120), theme().px(LEAST))
+        self.set_talks(False)
         flags = Qt.TextInteractionFlag
         self.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
         self.setTabChangesFocus(True)
@@ -43,22 +54,40 @@ class TextBlock(QPlainTextEdit):
         self.describe("")
         self._shown: list[Byte] = []
         self._prompt = 0
+        self._parts: list[tuple[int, int, str]] = []
+        """From, to and tone of what stands before the model's part."""
         self._marked: tuple[int, int] | None = None
         self.cursorPositionChanged.connect(self._moved)
         theme().changed.connect(self._paint_anew)
+
+    def set_talks(self, talks: bool) -> None:
+        """Whether a conversation stands here, which takes more room to be followed."""
+        self.setMinimumSize(theme().px(120), theme().px(LEAST_TALK if talks else LEAST))
 
     def describe(self, chosen: str) -> None:
         """Tell screen readers of the byte that is chosen; "": of none."""
         self.setAccessibleDescription(chosen or tr(self._words.text))
 
     def sizeHint(self) -> QSize:
-        return QSize(theme().px(240), theme().px(LEAST))
+        return QSize(theme().px(240), self.minimumHeight())
 
-    def begin(self, prompt: str) -> None:
-        """Show a prompt that nothing was added to yet."""
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self.textCursor().atEnd():
+            self.ensureCursorVisible()
+
+    def begin(self, *parts: Part) -> None:
+        """Show a prompt, or a conversation, that nothing was added to yet."""
         self.blockSignals(True)
         self.setCurrentCharFormat(QTextCharFormat())  # a text takes that of where the cursor was
-        self.setPlainText(prompt)
+        self.setPlainText("")
+        writer, strong = QTextCursor(self.document()), QTextCharFormat()
+        strong.setFontWeight(QFont.Weight.DemiBold)
+        self._parts = []
+        for part in parts:
+            start = writer.position()
+            writer.insertText(part.text, strong if part.strong else QTextCharFormat())
+            self._parts.append((start, writer.position(), part.tone))
         self._prompt, self._shown, self._marked = self.document().characterCount() - 1, [], None
         self.moveCursor(QTextCursor.MoveOperation.End)
         self.blockSignals(False)
@@ -66,7 +95,10 @@ class TextBlock(QPlainTextEdit):
 
     def grow(self, known: list[Byte]) -> None:
         """Show the model's part, which begins as the one before; who reads its end stays there."""
-        new = known[len(self._shown) :]
+        done = len(self._shown)
+        new = [(byte.shown, byte) for byte in known[done:]]
+        if done and (more := known[done - 1].shown[len(self._shown[-1].shown) :]):
+            new = [(more, known[done - 1]), *new]  # the newest one's end was held, as a stop might have begun there
         if not new:
             return
         self._shown = [*known]
@@ -75,8 +107,8 @@ class TextBlock(QPlainTextEdit):
         writer = QTextCursor(self.document())
         writer.movePosition(QTextCursor.MoveOperation.End)
         here = self.textCursor().position()
-        for byte in new:
-            writer.insertText(byte.shown, underlined(doubt(byte.sure)))
+        for text, byte in new:
+            writer.insertText(text, underlined(doubt(byte.sure)))
         cursor = self.textCursor()
         if follows:
             cursor.movePosition(QTextCursor.MoveOperation.End)
@@ -137,9 +169,11 @@ class TextBlock(QPlainTextEdit):
     def _highlight(self) -> None:
         """The colours lie over the text, so that another theme needs only other ones."""
         colors, selections = theme(), []
-        quiet = QTextCharFormat()
-        quiet.setForeground(colors.color("text3"))
-        spans = [(0, self._prompt, quiet)]
+        spans = []
+        for start, end, tone in self._parts:
+            quiet = QTextCharFormat()
+            quiet.setForeground(colors.color(tone))
+            spans.append((start, end, quiet))
         if self._marked is not None:
             strong = QTextCharFormat()
             strong.setBackground(colors.color("ember_fill"))

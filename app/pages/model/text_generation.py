@@ -48,11 +48,14 @@ class TextGeneration(QObject):
     told = Signal(str)
     """What is awaited, or "" as soon as it came."""
     failed = Signal(str)
+    over = Signal()
+    """The text has ended, in whichever way."""
 
     def __init__(self, client: WorkerClient, unit: str) -> None:
         super().__init__()
         self._client, self._unit = client, unit
         self._request: int | None = None
+        self._params: GenerateParams | None = None
         self._round = 0
         """Answers to an earlier text do not count."""
         self.running = False
@@ -77,10 +80,9 @@ class TextGeneration(QObject):
 
     def start(self, params: GenerateParams) -> None:
         """Forget the text so far and begin another."""
-        self.stop()
+        self.clear()
         self._round += 1
-        self.running, self.text, self.bytes, self.wanted, self.ended = True, "", [], params.length, False
-        self._units, self._sure = 0, 1.0
+        self.running, self.wanted, self._params = True, params.length, params
         this = self._round
         self._patience.start()
         self.grown.emit()
@@ -90,6 +92,17 @@ class TextGeneration(QObject):
             lambda continued: self._ended(this, continued),
             lambda error: self._ended(this, error),
         )
+
+    def clear(self) -> None:
+        """Stop, and forget the text."""
+        self.stop()
+        self.text, self.bytes, self.wanted, self.ended = "", [], 0, False
+        self._units, self._sure = 0, 1.0
+
+    @property
+    def stops(self) -> bool:
+        """Whether the text was to end at one that the user chose."""
+        return self._params is not None and bool(self._params.stop)
 
     def stop(self) -> None:
         """What has come stays."""
@@ -107,6 +120,8 @@ class TextGeneration(QObject):
             self._patience.stop()
             self.told.emit("")
         text = printable(piece.text)
+        if self._params is not None and self._params.messages and not self.text:
+            text = text.lstrip()  # what stands between the name of who speaks and the answer
         # Bytes before it that are no character become known as such with it.
         earlier, own = (text[:-1], text[-1:]) if self._unit == "bytes" else ("", text)
         self._units += units(earlier)
@@ -123,6 +138,10 @@ class TextGeneration(QObject):
         if this != self._round or not self.running:
             return
         self.ended = isinstance(end, Continued) and end.ended
+        if isinstance(end, Continued) and end.rest and self.bytes:
+            rest, last = printable(end.rest), self.bytes[-1]
+            self.bytes[-1] = last._replace(text=last.text + rest, shown=last.shown + rest)
+            self.text += rest
         self._end()
         if isinstance(end, HearthError):
             count = len(self.bytes)
@@ -138,6 +157,7 @@ class TextGeneration(QObject):
         self._patience.stop()
         self._show.stop()
         self.told.emit("")
+        self.over.emit()
         self.grown.emit()
 
 

@@ -18,6 +18,7 @@ class UnitWords(NamedTuple):
     next: str
     text: str
     temperature: str
+    top_p: str
 
 
 WORDS = {
@@ -32,6 +33,7 @@ WORDS = {
         mark("Next byte, as the model weighed it"),
         mark("What the model adds. The arrow keys choose a byte, to see who answered and how sure the model was."),
         mark("0 always takes the likeliest byte; the higher, the more surprising the text"),
+        mark("It is drawn from the likeliest bytes that together have this share; 100% draws from all."),
     ),
     "tokens": UnitWords(
         mark("tokens"),
@@ -44,6 +46,7 @@ WORDS = {
         mark("Next token, as the model weighed it"),
         mark("What the model adds. The arrow keys choose a token, to see who answered and how sure the model was."),
         mark("0 always takes the likeliest token; the higher, the more surprising the text"),
+        mark("It is drawn from the likeliest tokens that together have this share; 100% draws from all."),
     ),
 }
 """By the unit of the run's task (`core.contracts.kinds.TASKS`)."""
