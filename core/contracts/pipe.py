@@ -123,6 +123,8 @@ class Generate(Message, frozen=True):
     """Of the draws; the same one gives the same text while the network stays as it is."""
     top_p: float = 1.0
     """It is drawn from the likeliest ones that together have this share."""
+    goes_on: bool = False
+    """It is a conversation: what the model cannot see at once loses its beginning. Another prompt is refused then."""
 
 
 Question = Predict | Generate

@@ -46,7 +46,7 @@ async def generate(run: Run, params: GenerateParams, each: Each) -> Continued:
         text = Text((*params.stop, chat.stop))
     # What a client sent may hold halves of characters, which no text has.
     asked = prompt.encode("utf-8", "replace")
-    question = Generate(asked, params.length, params.temperature, seed, params.top_p)
+    question = Generate(asked, params.length, params.temperature, seed, params.top_p, bool(params.messages))
     start, read, written, count, step = time.monotonic(), 0, 0, 0, 0
     async with contextlib.aclosing(run.compute.questions.generate(question)) as told:
         async for piece in told:

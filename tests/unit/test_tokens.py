@@ -128,6 +128,8 @@ async def test_a_model_of_tokens_learns_and_continues_a_text(run: tuple[Manifest
         assert 1 <= len(pieces) <= 8 and all(isinstance(piece.answer, Written) for piece in pieces)
         with pytest.raises(QuestionError, match="at most 31"):
             [piece async for piece in ask(setup.trainer, Generate(b"x y " * 40, 8, 0.7, 1))]
+        talk = Generate(b"x y " * 40, 8, 0.7, 1, goes_on=True)
+        assert [piece async for piece in ask(setup.trainer, talk)], "what is too long of a conversation is forgotten"
 
 
 async def test_a_model_that_ends_the_text_says_no_more(run: tuple[Manifest, Path]) -> None:

@@ -24,13 +24,13 @@ class Writing(Exchange):
             window: tokens that the network sees at once, the last ones of the text.
 
         Raises:
-            QuestionError: the prompt is longer.
+            QuestionError: the prompt is longer, and no conversation.
         """
         self._prompt, self._tokens, self._window = prompt, tokens, window
         self._random = torch.Generator().manual_seed(prompt.seed)
         self._text = [tokens.end, *tokens.encode(prompt.prompt)]
         self._left = prompt.length
-        if len(self._text) > window:
+        if len(self._text) > window and not prompt.goes_on:
             raise QuestionError(notice("question.prompt_too_long", tokens=len(self._text) - 1, most=window - 1))
         self._show()
 
