@@ -94,7 +94,8 @@ FACTS = [
         mark("Tensors only, no code"),
         mark(
             "Peers exchange numbers and short typed messages, whose sizes are checked before anything is read. "
-            "What others send is never run, and nothing is ever unpickled."
+            "What others send is never run, and nothing is ever unpickled. The one exception are files of a GPU pack: "
+            "each must have the hash that Hearth's makers have signed."
         ),
     ),
     (

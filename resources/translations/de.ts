@@ -3779,8 +3779,8 @@
       <translation>Nur Tensoren, kein Code</translation>
     </message>
     <message>
-      <source>Peers exchange numbers and short typed messages, whose sizes are checked before anything is read. What others send is never run, and nothing is ever unpickled.</source>
-      <translation>Peers tauschen Zahlen und kurze, typisierte Nachrichten aus, deren Größe geprüft ist, bevor etwas gelesen wird. Was andere senden, wird nie ausgeführt, und nie wird etwas mit pickle gelesen.</translation>
+      <source>Peers exchange numbers and short typed messages, whose sizes are checked before anything is read. What others send is never run, and nothing is ever unpickled. The one exception are files of a GPU pack: each must have the hash that Hearth's makers have signed.</source>
+      <translation>Peers tauschen Zahlen und kurze, typisierte Nachrichten aus, deren Größe geprüft ist, bevor etwas gelesen wird. Was andere senden, wird nie ausgeführt, und nie wird etwas mit pickle gelesen. Die einzige Ausnahme sind Dateien eines GPU-Pakets: Jede muss den Hash haben, den die Macher von Hearth unterschrieben haben.</translation>
     </message>
     <message>
       <source>Encrypted from peer to peer</source>

@@ -31,7 +31,7 @@ PARTS: tuple[tuple[str, str | float, tuple[str, ...]], ...] = (
     ("expert", 0.85, ("expert",)),
     ("file", 0.5, ("file", "blob")),
     ("data", "peer_b", ("data",)),
-    ("pack", 0.25, ("pack",)),
+    ("pack", "peer_a", ("pack",)),
     ("trunk", "peer_c", ("trunk",)),
     ("dht", "peer", ("dht",)),
     ("line", "warn", ("line",)),
