@@ -8349,10 +8349,6 @@
       <translation>für diesen Datenordner läuft ein anderer, der nicht geantwortet hat</translation>
     </message>
     <message>
-      <source>worker.ended.by_itself</source>
-      <translation>er endete von selbst</translation>
-    </message>
-    <message>
       <source>worker.ended.killed</source>
       <translation>er wurde gewaltsam beendet (Signal {signal:digits})</translation>
     </message>

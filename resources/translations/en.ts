@@ -3881,10 +3881,6 @@
       <translation>another one runs for this data folder and did not answer</translation>
     </message>
     <message>
-      <source>worker.ended.by_itself</source>
-      <translation>it ended by itself</translation>
-    </message>
-    <message>
       <source>worker.ended.killed</source>
       <translation>it was killed (signal {signal:digits})</translation>
     </message>
