@@ -149,6 +149,12 @@ def test_shift_enter_begins_a_line_and_nothing_is_not_sent(talk: Talk) -> None:
     assert demo.prompt.toPlainText() == "a\nb" and "generate" not in talk.toy.methods()
     talk.begin(lambda: QTest.keyClick(demo.prompt, Qt.Key.Key_Enter, Qt.KeyboardModifier.KeypadModifier))
     assert talk.asked()["messages"] == turns("a\nb")
+    QTest.keyClicks(demo.prompt, "c")
+    QTest.keyClick(demo.prompt, Qt.Key.Key_Return)
+    assert demo.prompt.toPlainText() == "c" and talk.toy.methods().count("generate") == 1, "they speak in turn"
+    talk.answer("Yes")
+    talk.begin(lambda: QTest.keyClick(demo.prompt, Qt.Key.Key_Return))
+    assert talk.asked()["messages"] == turns("a\nb", "Yes", "c")
 
 
 def test_a_message_without_an_answer_was_not_said(talk: Talk) -> None:

@@ -26,7 +26,7 @@ from tests.workers import ROOT
 
 PACKAGE = "llama-cpp-python==0.3.36"
 BUILD = {"CMAKE_ARGS": "-DGGML_NATIVE=ON -DLLAMA_CURL=OFF -DLLAVA_BUILD=OFF", "CMAKE_BUILD_PARALLEL_LEVEL": "2"}
-STEPS = 1000
+STEPS = 300
 """Of training: rounding matters to gates that have learnt something."""
 WORSE: dict[Numbers, float] = {"f32": 1e-4, "f16": 0.005, "q8_0": 0.02}
 """Of the perplexity, the share by which it may differ."""

@@ -83,6 +83,7 @@ class TextDemo(QWidget):
         )
         self.answers = AnswersByByteCard(hosts, self._words)
         self.likeliest = Likeliest(self._words)
+        self._card, self._head = Card(""), Label("", "head")
         self._figures = ElidedLabel("", "cap", "text2", tabular=True)  # they grow, and must not ask for more room
         self._notice = Notice()
         self._about = Label("", "cap", "text2", wrap=True, tabular=True)
@@ -126,16 +127,12 @@ class TextDemo(QWidget):
     # building
 
     def _build(self) -> None:
-        self._name_all()
+        self._name_way()
         self.experts.head.addWidget(self._pill)
         add(self.experts.body, Divider(), self.likeliest)
         # Side by side also where it is narrow: who answers changes while one reads.
         pair = Pair(self._text_card(), self.experts, early=False)
         vbox((pair, 1), self.answers, spacing=look.CARD_GAP, within=self)
-
-    def _name_all(self) -> None:
-        self._card, self._head = Card(""), Label("", "head")
-        self._name_way()
 
     def _name_way(self) -> None:
         """What is said of the parts, by what is done with the model."""
@@ -204,8 +201,8 @@ class TextDemo(QWidget):
         if len(prompt) > LONGEST:
             self._notice.set_text(tr(TOO_LONG, most=number(LONGEST)))
             return
-        if self._talks and not prompt.strip():
-            return
+        if self._talks and (self.generation.running or not prompt.strip()):
+            return  # one after the other; the message stays
         self._notice.set_text("")
         self._chosen = None
         self.generation.stop()  # first: what it has written stands below the prompt before
