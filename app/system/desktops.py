@@ -2,6 +2,7 @@
 
 import os
 
+from PySide6.QtCore import QLoggingCategory
 from PySide6.QtGui import QGuiApplication
 
 MINIMISE = {
@@ -19,6 +20,11 @@ MINIMISE = {
     "dde",
 }
 """Desktops on Wayland that show minimised windows somewhere, as `XDG_CURRENT_DESKTOP` names them."""
+
+
+def quieten() -> None:
+    """Keep from the terminal what Qt says at each change of focus on Wayland, where nothing is wrong."""
+    QLoggingCategory.setFilterRules("qt.qpa.wayland.textinput.warning=false")
 
 
 def on_wayland() -> bool:

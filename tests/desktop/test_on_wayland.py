@@ -28,12 +28,20 @@ app.exec()
 class Started(OnWayland):
     """An app on sway, started as often as its user likes."""
 
+    @property
+    def said(self) -> Path:
+        """What it wrote to the terminal."""
+        return self.folder.parent / "said.txt"
+
     def start_again(self) -> None:
         """Start it, while it runs: that shows the window."""
         subprocess.run(self._command(), env=self.environment, cwd=ROOT, check=True, stdin=subprocess.DEVNULL)
 
     def begin(self, *words: str) -> None:
-        self.process = subprocess.Popen(self._command(*words), env=self.environment, cwd=ROOT, stdin=subprocess.DEVNULL)
+        with self.said.open("w") as said:
+            self.process = subprocess.Popen(
+                self._command(*words), env=self.environment, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=said
+            )
         self.status()  # the worker answers
 
     def close_window(self) -> None:
@@ -92,6 +100,7 @@ def test_a_closed_window_is_gone_which_a_notification_tells_and_a_click_brings_i
     wait_until(desktop.is_active, "the window that comes back")
     app.keys("ctrl+q")
     assert app.wait_for_end() == 0
+    assert "textinput" not in app.said.read_text()
 
 
 @pytest.mark.timeout(600)
