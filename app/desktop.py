@@ -55,7 +55,9 @@ ASKING = mark("Nothing runs until you have agreed to it.")
 IN_TRAY = mark("Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.")
 NOT_FROM_HERE = mark("Quit Hearth on the other PC and start it again there. It cannot be started from here.")
 NO_TRAY = mark("This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.")
-HIDDEN = mark("This desktop shows no tray, so Hearth keeps running without its window. Start Hearth again to see it.")
+HIDDEN = mark(
+    "This desktop shows no tray. Hearth keeps running when its window is closed; start it again to open the window."
+)
 """Where nothing can be minimised."""
 
 

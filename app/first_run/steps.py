@@ -107,7 +107,7 @@ class Consent(Step):
             "otherwise in the next step."
         )
         hosts = tr(
-            "In the first run, up to %Ln expert(s) in about {memory} of memory.",
+            "In the run that Hearth suggests, up to %Ln expert(s) in about {memory} of memory.",
             likely.experts,
             memory=size(likely.memory_bytes, at_most),
         )

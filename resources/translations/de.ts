@@ -32,8 +32,8 @@
       <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb wird das Fenster minimiert. Strg+Q beendet Hearth.</translation>
     </message>
     <message>
-      <source>This desktop shows no tray, so Hearth keeps running without its window. Start Hearth again to see it.</source>
-      <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb läuft Hearth ohne Fenster weiter. Starte Hearth erneut, um das Fenster zu sehen.</translation>
+      <source>This desktop shows no tray. Hearth keeps running when its window is closed; start it again to open the window.</source>
+      <translation>Diese Oberfläche zeigt keinen Infobereich. Hearth läuft weiter, wenn sein Fenster geschlossen ist; starte es erneut, um das Fenster zu öffnen.</translation>
     </message>
     <message numerus="yes">
       <source>Restarted. %Ln step(s) since the last checkpoint is (are) done again.</source>
@@ -181,10 +181,10 @@
       <translation>Matrizenrechnung für ein neuronales Netz. Sie hält an, sobald du zurück bist, sofern du es im nächsten Schritt nicht anders wählst.</translation>
     </message>
     <message numerus="yes">
-      <source>In the first run, up to %Ln expert(s) in about {memory} of memory.</source>
+      <source>In the run that Hearth suggests, up to %Ln expert(s) in about {memory} of memory.</source>
       <translation>
-        <numerusform>Im ersten Lauf höchstens %Ln Experte in etwa {memory} Arbeitsspeicher.</numerusform>
-        <numerusform>Im ersten Lauf höchstens %Ln Experten in etwa {memory} Arbeitsspeicher.</numerusform>
+        <numerusform>Im vorgeschlagenen Lauf höchstens %Ln Experte in etwa {memory} Arbeitsspeicher.</numerusform>
+        <numerusform>Im vorgeschlagenen Lauf höchstens %Ln Experten in etwa {memory} Arbeitsspeicher.</numerusform>
       </translation>
     </message>
     <message>

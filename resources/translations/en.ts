@@ -25,10 +25,10 @@
       </translation>
     </message>
     <message numerus="yes">
-      <source>In the first run, up to %Ln expert(s) in about {memory} of memory.</source>
+      <source>In the run that Hearth suggests, up to %Ln expert(s) in about {memory} of memory.</source>
       <translation>
-        <numerusform>In the first run, up to %Ln expert in about {memory} of memory.</numerusform>
-        <numerusform>In the first run, up to %Ln experts in about {memory} of memory.</numerusform>
+        <numerusform>In the run that Hearth suggests, up to %Ln expert in about {memory} of memory.</numerusform>
+        <numerusform>In the run that Hearth suggests, up to %Ln experts in about {memory} of memory.</numerusform>
       </translation>
     </message>
     <message numerus="yes">

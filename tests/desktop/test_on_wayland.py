@@ -93,7 +93,7 @@ def test_a_closed_window_is_gone_which_a_notification_tells_and_a_click_brings_i
     wait_until(lambda: not desktop.windows(), "the end of the window")
     name, _, _, title, text, actions, hints, _ = notified(server)
     assert (name, title, actions[0]) == ("Hearth", "Hearth", "default")
-    assert text.startswith("This desktop shows no tray, so Hearth keeps running without its window.")
+    assert text.startswith("This desktop shows no tray. Hearth keeps running when its window is closed;")
     assert hints["urgency"] == ["y", 1]  # as the specification has it; mako refuses others
     server.emit(SERVER, "ActionInvoked", "us", 6, "default")  # another's
     server.emit(SERVER, "ActionInvoked", "us", 7, "default")
