@@ -1249,7 +1249,7 @@
     </message>
     <message>
       <source>None: it trains alone</source>
-      <translation>Keiner: Er trainiert allein</translation>
+      <translation>Keiner: trainiert allein</translation>
     </message>
     <message>
       <source>Alone</source>
