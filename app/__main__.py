@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox  # noqa: E402
 from app.formats import tip  # noqa: E402
 from app.language import speak, told  # noqa: E402
 from app.system.application import Application  # noqa: E402
+from app.system.desktops import quieten  # noqa: E402
 from app.system.single_instance import PAGES, Instance  # noqa: E402
 from app.worker.supervisor import DETACHED, hearth, supervise  # noqa: E402
 from core.contracts.errors import AlreadyRunning, HearthError  # noqa: E402
@@ -45,6 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     except HearthError as error:
         _show_fault(error.notice)
         return error.exit_code
+    quieten()
     QCoreApplication.setApplicationName("Hearth")
     QGuiApplication.setApplicationDisplayName("Hearth")
     QGuiApplication.setDesktopFileName("hearth")

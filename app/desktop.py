@@ -28,6 +28,7 @@ from app.pages.runs.runs_page import RunsPage
 from app.pages.settings.settings_page import SettingsPage
 from app.pages.trust_page import TrustPage
 from app.screensaver.idle_start import IdleStart
+from app.system.desktops import minimises, on_wayland
 from app.system.reduced_motion import motion
 from app.system.signal_watch import SignalWatch
 from app.system.single_instance import Instance
@@ -54,6 +55,10 @@ ASKING = mark("Nothing runs until you have agreed to it.")
 IN_TRAY = mark("Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.")
 NOT_FROM_HERE = mark("Quit Hearth on the other PC and start it again there. It cannot be started from here.")
 NO_TRAY = mark("This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.")
+HIDDEN = mark(
+    "This desktop shows no tray. Hearth keeps running when its window is closed; start it again to open the window."
+)
+"""Where nothing can be minimised."""
 
 
 class Desktop(QObject):
@@ -63,7 +68,7 @@ class Desktop(QObject):
         supervisor: of this folder's worker, which it looks for already if the user has agreed to that.
         instance: this folder's single app.
         started: `time.monotonic()` at which the process began to run.
-        in_tray: do not open the window; where there is no tray, it is minimised.
+        in_tray: do not open the window; where there is no tray, it is minimised if the desktop can do so.
     """
 
     def __init__(self, supervisor: Supervisor, instance: Instance, started: float, in_tray: bool = False) -> None:
@@ -106,7 +111,7 @@ class Desktop(QObject):
         self._show_report(self.supervisor.report)
         if not in_tray or self.first_run:
             self.window.show()
-        elif not self.tray.available:
+        elif not self.tray.available and minimises():
             self.window.showMinimized()
         self._start_log()
 
@@ -331,7 +336,10 @@ class Desktop(QObject):
         return self.window.isActiveWindow()
 
     def raise_window(self) -> None:
-        """Show the window in front of the others."""
+        """Show the window in front of the others. On Wayland no window may come forward by itself; one that appears
+        anew is in front."""
+        if on_wayland() and not self.window.isActiveWindow():
+            self.window.hide()
         if self.window.isMinimized():
             self.window.showNormal()
         self.window.show()
@@ -344,17 +352,32 @@ class Desktop(QObject):
             return
         if self.tray.available:
             self.window.hide()
-            if self.view.value("told_about_tray") is None:
-                self.view.setValue("told_about_tray", "yes")
-                self.notifier.answer(tr(IN_TRAY))
-        else:
+            self._tell_once("told_about_tray", IN_TRAY)
+        elif minimises():
             self.window.tell(tr(NO_TRAY))
             self.window.showMinimized()
+        else:
+            self.window.hide()
+            if self._tell_once("told_about_no_tray", HIDDEN):
+                self.window.tell(tr(HIDDEN))  # for when it is back: such desktops need not have notifications either
+
+    def _tell_once(self, known: str, where: str) -> bool:
+        """Tell the first time where the window went; whether it was told.
+
+        Args:
+            known: in the window's settings, that it was told.
+            where: the sentence.
+        """
+        first = self.view.value(known) is None
+        if first:
+            self.view.setValue(known, "yes")
+            self.notifier.answer(tr(where))
+        return first
 
     def _tray_changed(self, available: bool) -> None:
         if available:
             self.window.note.take_back(tr(NO_TRAY))
-        elif not self.window.isVisible():
+        elif not self.window.isVisible() and minimises():
             self.window.tell(tr(NO_TRAY))
             self.window.showMinimized()
 

@@ -201,7 +201,10 @@ class Notifier(QObject):
 
     def tell_update(self, version: str) -> None:
         """There is a newer version that may be installed."""
-        self._say("update", tr("Hearth {version} is there. Settings, under Updates, installs it.", version=version))
+        self._say(
+            "update",
+            tr("Hearth {version} is available. You can install it in Settings, under Updates.", version=version),
+        )
 
     def _take(self, totals: Totals) -> None:
         today = totals.today.amounts

@@ -97,7 +97,7 @@ class Consent(Step):
             "text3",
             wrap=True,
         )
-        add(self.body, self.pair, Facts(tr("What never happens"), "ok", _never()), stored, STRETCH)
+        add(self.body, self.pair, Facts(tr("What Hearth never does"), "ok", _never()), stored, STRETCH)
 
     @staticmethod
     def _does() -> list[tuple[str, str, str]]:
@@ -107,13 +107,13 @@ class Consent(Step):
             "otherwise in the next step."
         )
         hosts = tr(
-            "In the first run, up to %Ln expert(s) in about {memory} of memory.",
+            "In the run that Hearth suggests, up to %Ln expert(s) in about {memory} of memory.",
             likely.experts,
             memory=size(likely.memory_bytes, at_most),
         )
         power = tr(
-            "About {watts} W for the CPU while it computes, by its number of cores; more with a GPU. You set the "
-            "limit.",
+            "About {watts} W for the CPU while it computes, estimated from its number of cores; more with a GPU. "
+            "You set the limit.",
             watts=number(likely.watts),
         )
         return [
@@ -155,10 +155,10 @@ def _never() -> list[tuple[str, str, str]]:
         "way to them. That stays on this PC."
     )
     return [
-        ("lock", tr("Your files and keystrokes are not read"), reads),
+        ("lock", tr("Read your files or keystrokes"), reads),
         (
             "shield",
-            tr("No code from others is run"),
+            tr("Run code from others"),
             tr("Peers exchange tensors only. The program is the one you installed."),
         ),
     ]
@@ -280,7 +280,7 @@ class Ready(Step):
         super().__init__(
             tr("Ready"),
             tr("Keep your key, and you are ready"),
-            tr("Closing the window leaves Hearth in the tray, where the desktop has one; Quit ends it."),
+            tr("Closing the window leaves Hearth running, in the tray if your desktop has one. Ctrl+Q quits it."),
         )
         self.speed = SpeedTest(client)
         key, start = Card(tr("Recovery words")), Card(tr("When this PC starts"))

@@ -280,7 +280,7 @@ class LogPage(Page):
         none = not self.model.shown
         self.empty.setVisible(none)
         self.view.setVisible(not none)
-        self.empty.setText(tr("No line fits this filter.") if self.model.lines else tr("No line yet."))
+        self.empty.setText(tr("No line matches this filter.") if self.model.lines else tr("No line yet."))
 
 
 class PageHandler(logging.Handler):

@@ -19,6 +19,7 @@ from app.screensaver.options import Options, parse
 from app.screensaver.screens import Screens
 from app.screensaver.surroundings import Surroundings
 from app.screensaver.view import View
+from app.system.desktops import quieten
 from app.system.signal_watch import SignalWatch
 from app.theme import theme
 from app.window.view_settings import view_settings
@@ -182,6 +183,7 @@ def _alone(folder: Path) -> Any:
 
 def _run(folder: Path, options: Options, host: Host | None) -> int:
     QCoreApplication.setApplicationName("Hearth")
+    quieten()
     QGuiApplication.setApplicationDisplayName("Hearth")
     QGuiApplication.setDesktopFileName("hearth")
     QGuiApplication.setQuitOnLastWindowClosed(False)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu, QSystemTrayIcon
 
 from app.actions import Actions
 from app.language import tr
+from app.system.desktop_notes import SHOWN_MS, DesktopNotes
 from app.theme import theme
 from app.tray.tray_icons import tray_icon
 from app.window.pause_button import Pausable, ask_for_gpu, fill_pause_menu, gpu_word
@@ -16,6 +17,8 @@ from core.contracts.status import STATE_WORD, State
 
 POLL_MS = 2000
 """No desktop tells when its tray comes or goes."""
+NOTE_ICON = 64
+"""Of a notification, pixels."""
 TOOLTIP_CHARACTERS = 120
 """Windows shows 127 at most."""
 
@@ -56,6 +59,9 @@ class Tray(QObject):
         self.icon.setContextMenu(self.menu)
         self.icon.activated.connect(self._activated)
         self.icon.messageClicked.connect(self.open_asked)
+        self._notes = DesktopNotes(self)
+        self._notes.opened.connect(self.open_asked)
+        self._notes.refused.connect(self._tell_here)
         self.show_state("preparing", tr("The worker is starting."))
         theme().changed.connect(self._draw)
         self._poll = QTimer(self, interval=POLL_MS)
@@ -100,9 +106,15 @@ class Tray(QObject):
 
     def tell(self, text: str) -> None:
         """A notification by the desktop, for what happens while no window is seen."""
+        plain = text.replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}")  # many desktops read HTML
+        if self._notes.possible():
+            self._notes.show(plain, self._icon_now().pixmap(NOTE_ICON).toImage())
+        else:
+            self._tell_here(plain)
+
+    def _tell_here(self, text: str) -> None:
         if self.available:
-            plain = text.replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}")  # many desktops read HTML
-            self.icon.showMessage("Hearth", plain, self._icon_now(), 8000)
+            self.icon.showMessage("Hearth", text, self._icon_now(), SHOWN_MS)
 
     def hide(self) -> None:
         self._poll.stop()

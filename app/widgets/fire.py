@@ -40,13 +40,13 @@ class Heat(NamedTuple):
 CALLS = Heat(
     mark("Calls to experts here"),
     mark("Own and others' calls, last {seconds} s"),
-    mark("No expert here was called yet."),
+    mark("No expert here has been called yet."),
     mark("Now {now} calls per second; the most in the last minute was {most}."),
 )
 SAMPLES = Heat(
     mark("Samples trained"),
     mark("Samples trained, last {seconds} s"),
-    mark("No sample was trained on yet."),
+    mark("No sample has been trained yet."),
     mark("Now {now} samples per second; the most in the last minute was {most}."),
 )
 

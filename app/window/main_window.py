@@ -223,13 +223,13 @@ class MainWindow(QWidget):
 
     def open_page(self, name: str, by_keyboard: bool = False) -> None:
         """Show the page of this name; by keyboard, the focus goes to its button."""
-        for sheet in self.findChildren(Sheet):
-            sheet.close_sheet()
         for number, page in enumerate(self.pages):
             if page.name == name:
                 self._show(number, by_keyboard)
 
     def _show(self, number: int, by_keyboard: bool = False) -> None:
+        for sheet in self.findChildren(Sheet):
+            sheet.close_sheet()  # or the page would change behind it, and take the focus from it
         if self.pages[number] in self._untold:
             self._tell_page(self.pages[number])
         self._stack.setCurrentIndex(number)

@@ -61,6 +61,8 @@ SETTINGS = {
     "gpu_busy": "busy_cpu_percent",
 }
 """The setting that a rule goes by; the others have none."""
+UNKNOWN_SETTINGS = {"user": "idle_unknown"}
+"""The one that says what happens where nothing measures it."""
 MARKS = {FINE: ("check", "ok"), UNKNOWN: ("question", "text3"), LIFTED: ("clock", "pause")}
 """Icon and tone of a verdict; one that stops something gets the cross."""
 
@@ -68,8 +70,8 @@ MARKS = {FINE: ("check", "ok"), UNKNOWN: ("question", "text3"), LIFTED: ("clock"
 class RuleRow(Panel):
     """One rule: verdict, name, live value, what the settings ask for; what ends it, if it stops anything."""
 
-    asked = Signal(str)
-    """Its setting is wanted: the rule's name."""
+    asked = Signal()
+    """Its setting is wanted."""
     lift = Signal(str)
     end_lift = Signal(str)
 
@@ -146,8 +148,15 @@ class RuleRow(Panel):
             self.do.setText(words[rule.offers])
             self.do.setAccessibleName(names[rule.offers])
 
+    @property
+    def setting_name(self) -> str:
+        """The setting that it leads to; "" if none."""
+        unknown = self._shown is not None and self._shown[0].unknown
+        other = UNKNOWN_SETTINGS.get(self.rule) if unknown else None
+        return other or SETTINGS.get(self.rule, "")
+
     def _ask(self) -> None:
-        self.asked.emit(self.rule)
+        self.asked.emit()
 
     def _do(self) -> None:
         if self._shown is not None:

@@ -1,6 +1,7 @@
 """ "Why am I (not) running?": every rule with its live value and verdict, what ends it, and the measured promise."""
 
 import random
+from functools import partial
 
 from PySide6.QtCore import QCoreApplication, QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QFontMetrics, QPaintEvent, QPen
@@ -16,7 +17,7 @@ from app.widgets.basics import Divider, Label, Notice, Panel
 from app.widgets.boxes import STRETCH, hbox, scrolling, vbox
 from app.widgets.buttons import Button
 from app.window.focus_ring import FocusRing
-from app.window.rule_row import MARKS, SETTINGS, RuleRow
+from app.window.rule_row import MARKS, RuleRow
 from app.window.sheet import Sheet
 from core.contracts.status import STATE_WORD, Status, YieldStatus
 from core.control.why import FEW, LIFTED, PROMISE_MS, UNKNOWN, Why, promise, uses_gpus, verdict, why
@@ -181,9 +182,9 @@ class WhyPanel(Sheet):
         self._reason.setText(tr("The worker has not answered yet."))
         self._promise.setText(told(promise(YieldStatus(0, None, None))))
 
-    def _show_setting(self, rule: str) -> None:
-        self._actions.show_setting.emit(SETTINGS[rule])
-        self._led = rule
+    def _show_setting(self, row: RuleRow) -> None:
+        self._actions.show_setting.emit(row.setting_name)
+        self._led = row.rule
 
     def _show(self, status: Status) -> None:
         answer = why(status)
@@ -199,7 +200,7 @@ class WhyPanel(Sheet):
         self._until.setVisible(bool(answer.until))
         while len(self.rows) < len(answer.rules):
             row = RuleRow()
-            row.asked.connect(self._show_setting)
+            row.asked.connect(partial(self._show_setting, row))
             row.lift.connect(self._actions.lift)
             row.end_lift.connect(self._actions.end_lift)
             self.rows.append(row)

@@ -110,7 +110,7 @@ def _tell(installation: Installation, offer: Offer | None, json: bool) -> None:
     elif not answer.available:
         print("This is the newest version.")
     else:
-        print(f"Hearth {answer.version} is there, {size(answer.size)} to fetch. Install it: hearth update")
+        print(f"Hearth {answer.version} is available, {size(answer.size)} to fetch. Install it: hearth update")
         if answer.failed:
             print("It was tried here already and did not come up.")
         print(answer.notes, end="\n" if answer.notes else "")

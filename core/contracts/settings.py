@@ -74,12 +74,12 @@ class Settings:
     )
     idle_unknown: Literal["wait", "run"] = setting(
         "wait", IDLE, "If idle time cannot be measured",
-        "Some desktops do not report how long you have been away. Compute anyway counts that as being away.",
+        "Some desktops do not report how long you have been away. “Compute anyway” treats that as being away.",
         choices={"wait": "Do not compute", "run": "Compute anyway"},
     )  # fmt: skip
     gpu_in_use: bool = setting(
         False, IDLE, "Use the GPU while I am here",
-        "Off, the GPU computes only while you are away, and the screen stays smooth.",
+        "If this is off, the GPU computes only while you are away, and the screen stays smooth.",
     )  # fmt: skip
     on_battery: bool = setting(False, IDLE, "Compute on battery", "Otherwise it stops until you plug this PC in.")
     battery_percent: Percent = setting(
@@ -91,7 +91,7 @@ class Settings:
     busy_cpu_percent: Percent = setting(
         25, GAMES, "Stop when other programs are busy",
         "It stops when other programs use more of the CPU than this for some seconds, and resumes when they "
-        "have been quiet for 20 s. The GPU gives way to them likewise.",
+        "have been quiet for 20 s. The GPU gives way to them too.",
         "%", step=5, zero="Never",
     )  # fmt: skip
     game_stops: Literal["all", "gpu", "nothing"] = setting(
@@ -158,7 +158,7 @@ class Settings:
     )
     peers: bool = setting(
         True, NETWORK, "Work with other peers",
-        "This PC joins the other volunteers of its run by itself. Off, it trains alone and calls nobody.",
+        "This PC joins the other volunteers of its run by itself. If this is off, it trains alone and calls nobody.",
         restart=True,
     )  # fmt: skip
     lan: bool = setting(
@@ -177,8 +177,8 @@ class Settings:
     )
     upload_kb_s: Rate = setting(
         0, NETWORK, "Upload at most",
-        "To all peers together. Automatic is a quarter of your line's upload, as measured with peers, and spares your "
-        "local network.",
+        "To all peers together. Automatic is a quarter of your line's upload, as measured with peers. It does not "
+        "count your local network.",
         "kB/s", step=100, zero="Automatic", most="No limit",
     )  # fmt: skip
     download_kb_s: Rate = setting(
@@ -195,7 +195,7 @@ class Settings:
         placeholder="None",
     )  # fmt: skip
     team: Shown = setting(
-        "", NETWORK, "Team", "Shown likewise. Members of one team get no credit for helping each other.",
+        "", NETWORK, "Team", "Shown beside the name. Members of one team get no credit for helping each other.",
         placeholder="None",
     )  # fmt: skip
     compute_hours: Text = setting(

@@ -31,6 +31,10 @@
       <source>This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.</source>
       <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb wird das Fenster minimiert. Strg+Q beendet Hearth.</translation>
     </message>
+    <message>
+      <source>This desktop shows no tray. Hearth keeps running when its window is closed; start it again to open the window.</source>
+      <translation>Diese Oberfläche zeigt keinen Infobereich. Hearth läuft weiter, wenn sein Fenster geschlossen ist; starte es erneut, um das Fenster zu öffnen.</translation>
+    </message>
     <message numerus="yes">
       <source>Restarted. %Ln step(s) since the last checkpoint is (are) done again.</source>
       <translation>
@@ -177,15 +181,15 @@
       <translation>Matrizenrechnung für ein neuronales Netz. Sie hält an, sobald du zurück bist, sofern du es im nächsten Schritt nicht anders wählst.</translation>
     </message>
     <message numerus="yes">
-      <source>In the first run, up to %Ln expert(s) in about {memory} of memory.</source>
+      <source>In the run that Hearth suggests, up to %Ln expert(s) in about {memory} of memory.</source>
       <translation>
-        <numerusform>Im ersten Lauf höchstens %Ln Experte in etwa {memory} Arbeitsspeicher.</numerusform>
-        <numerusform>Im ersten Lauf höchstens %Ln Experten in etwa {memory} Arbeitsspeicher.</numerusform>
+        <numerusform>Im vorgeschlagenen Lauf höchstens %Ln Experte in etwa {memory} Arbeitsspeicher.</numerusform>
+        <numerusform>Im vorgeschlagenen Lauf höchstens %Ln Experten in etwa {memory} Arbeitsspeicher.</numerusform>
       </translation>
     </message>
     <message>
-      <source>About {watts} W for the CPU while it computes, by its number of cores; more with a GPU. You set the limit.</source>
-      <translation>Etwa {watts} W für die CPU, solange sie rechnet, nach der Zahl ihrer Kerne; mit GPU mehr. Die Grenze setzt du.</translation>
+      <source>About {watts} W for the CPU while it computes, estimated from its number of cores; more with a GPU. You set the limit.</source>
+      <translation>Etwa {watts} W für die CPU, solange sie rechnet, geschätzt nach der Zahl ihrer Kerne; mit GPU mehr. Die Grenze setzt du.</translation>
     </message>
     <message>
       <source>Numbers that result from the computation, to peers of the same run. None on metered networks.</source>
@@ -240,7 +244,7 @@
     </message>
     <message>
       <source>This is what you agree to. You can withdraw your consent at any time.</source>
-      <translation>Dem stimmst du zu. Du kannst deine Zustimmung jederzeit widerrufen.</translation>
+      <translation>Das alles umfasst deine Zustimmung. Du kannst sie jederzeit widerrufen.</translation>
     </message>
     <message>
       <source>What your PC does</source>
@@ -255,12 +259,12 @@
       <translation>Einstellungen, Protokolle und das Trainierte werden auf diesem PC gespeichert, in {folder}.</translation>
     </message>
     <message>
-      <source>Your files and keystrokes are not read</source>
-      <translation>Deine Dateien und Eingaben werden nicht gelesen</translation>
+      <source>Read your files or keystrokes</source>
+      <translation>Deine Dateien oder Eingaben lesen</translation>
     </message>
     <message>
-      <source>No code from others is run</source>
-      <translation>Kein fremder Code wird ausgeführt</translation>
+      <source>Run code from others</source>
+      <translation>Fremden Code ausführen</translation>
     </message>
     <message>
       <source>Peers exchange tensors only. The program is the one you installed.</source>
@@ -291,8 +295,8 @@
       <translation>Bewahre deinen Schlüssel auf, dann kann es losgehen</translation>
     </message>
     <message>
-      <source>Closing the window leaves Hearth in the tray, where the desktop has one; Quit ends it.</source>
-      <translation>Schließt du das Fenster, bleibt Hearth im Infobereich, wo es einen gibt; „Beenden“ beendet es.</translation>
+      <source>Closing the window leaves Hearth running, in the tray if your desktop has one. Ctrl+Q quits it.</source>
+      <translation>Schließt du das Fenster, läuft Hearth weiter, im Infobereich, wenn deine Oberfläche einen hat. Strg+Q beendet es.</translation>
     </message>
     <message>
       <source>How it works</source>
@@ -303,8 +307,8 @@
       <translation>Noch drei Schritte, etwa zwei Minuten. Enter geht weiter, Alt+Links geht zurück.</translation>
     </message>
     <message>
-      <source>What never happens</source>
-      <translation>Was nie geschieht</translation>
+      <source>What Hearth never does</source>
+      <translation>Was Hearth nie tut</translation>
     </message>
     <message>
       <source>Computes, while you are away</source>
@@ -410,7 +414,7 @@
       <translation>Beende Hearth und starte es neu, um sie zu benutzen.</translation>
     </message>
     <message>
-      <source>Hearth {version} is there. Settings, under Updates, installs it.</source>
+      <source>Hearth {version} is available. You can install it in Settings, under Updates.</source>
       <translation>Hearth {version} ist da. Installieren kannst du es in den Einstellungen unter „Updates“.</translation>
     </message>
     <message>
@@ -521,8 +525,8 @@
       <translation>Der PC einer Freiwilligen oder eines Freiwilligen</translation>
     </message>
     <message>
-      <source>No work from this period counts here yet. It must be verified by somebody this PC believes: itself, an organiser or a peer that the run names.</source>
-      <translation>Noch zählt hier keine Arbeit aus dieser Zeit. Bestätigen muss sie jemand, dem dieser PC glaubt: er selbst, ein Veranstalter oder ein Peer, den der Lauf nennt.</translation>
+      <source>No work from this period counts here yet. It must be verified by somebody this PC trusts: itself, an organiser or a peer that the run names.</source>
+      <translation>Noch zählt hier keine Arbeit aus dieser Zeit. Bestätigen muss sie jemand, dem dieser PC vertraut: er selbst, ein Veranstalter oder ein Peer, den der Lauf nennt.</translation>
     </message>
     <message>
       <source>Today</source>
@@ -1245,7 +1249,7 @@
     </message>
     <message>
       <source>None: it trains alone</source>
-      <translation>Keiner: Er trainiert allein</translation>
+      <translation>Keiner: trainiert allein</translation>
     </message>
     <message>
       <source>Alone</source>
@@ -1411,7 +1415,7 @@
       <translation>Diese Oberfläche kann keine Ordner öffnen. Die Protokolle liegen in {path}</translation>
     </message>
     <message>
-      <source>No line fits this filter.</source>
+      <source>No line matches this filter.</source>
       <translation>Keine Zeile passt zu diesem Filter.</translation>
     </message>
     <message>
@@ -1612,6 +1616,10 @@
     <message>
       <source>tab</source>
       <translation>Tabulator</translation>
+    </message>
+    <message>
+      <source>“{sign}”</source>
+      <translation>„{sign}“</translation>
     </message>
     <message>
       <source>byte {value}</source>
@@ -2135,7 +2143,7 @@
       <translation>Noch ist kein Peer verbunden.</translation>
     </message>
     <message>
-      <source>No peer fits this filter.</source>
+      <source>No peer matches this filter.</source>
       <translation>Kein Peer passt zu diesem Filter.</translation>
     </message>
     <message>
@@ -2531,8 +2539,8 @@
       <translation>Am Lauf „{run}“ können nur Leute teilnehmen, die du einlädst. Der Link, den du hier erzeugst, lässt einen PC herein. Frage die Person nach der Adresse ihres PCs: Sie steht dort auf der Seite Netzwerk.</translation>
     </message>
     <message>
-      <source>Every Hearth has this run, so no link is needed. Send the address of this PC. On the other PC it is added on the page Network.</source>
-      <translation>Jedes Hearth hat diesen Lauf, deshalb ist kein Link nötig. Schicke die Adresse dieses PCs. Auf dem anderen PC wird sie auf der Seite Netzwerk hinzugefügt.</translation>
+      <source>Every Hearth has this run, so no link is needed. Send the address of this PC; on the other PC, add it on the page Network.</source>
+      <translation>Jedes Hearth hat diesen Lauf, deshalb ist kein Link nötig. Schicke die Adresse dieses PCs; füge sie auf dem anderen PC auf der Seite Netzwerk hinzu.</translation>
     </message>
     <message>
       <source>The run “{run}” is by invitation only. Only its organiser can invite, on the PC with the key {key}. The link below shows others what the run is. To take part, they must send the organiser the address on their page Network.</source>
@@ -2939,8 +2947,8 @@
       <translation>Der Worker speichert und endet, Hearth startet nicht mehr bei der Anmeldung und fragt erneut, bevor es etwas tut. Was trainiert wurde, bleibt auf diesem PC.</translation>
     </message>
     <message>
-      <source>The worker saves and ends, and this window closes. Closing the window alone leaves both running.</source>
-      <translation>Der Worker speichert und endet, und dieses Fenster schließt sich. Schließt du nur das Fenster, laufen beide weiter.</translation>
+      <source>The worker saves and ends, and this window closes. If you only close the window, Hearth keeps running.</source>
+      <translation>Der Worker speichert und endet, und dieses Fenster schließt sich. Schließt du nur das Fenster, läuft Hearth weiter.</translation>
     </message>
     <message>
       <source>You agreed on {date}, in the window.</source>
@@ -3027,7 +3035,7 @@
       <translation>Schlüssel, Einstellungen und der Rest</translation>
     </message>
     <message>
-      <source>Delete all data that are here, and restore the backup?</source>
+      <source>Delete all data here and restore the backup?</source>
       <translation>Alle Daten, die hier sind, löschen und die Sicherung einspielen?</translation>
     </message>
     <message>
@@ -3095,7 +3103,7 @@
       <translation>Ein leerer Ordner für die Daten von Hearth</translation>
     </message>
     <message>
-      <source>It could not be done. Try again.</source>
+      <source>That did not work. Try again.</source>
       <translation>Das ist nicht gelungen. Versuch es erneut.</translation>
     </message>
     <message>
@@ -3182,8 +3190,8 @@
       <translation>Mit dem Paket startete der Rechenprozess nicht; deshalb rechnet die CPU.</translation>
     </message>
     <message>
-      <source>Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for (“hearth identity import”). Write them down: whoever has them can impersonate this PC.</source>
-      <translation>Peers kennen diesen PC an einem Schlüssel. Geht die Festplatte verloren, bringen diese 24 Wörter den Schlüssel zurück und alles, wofür er steht („hearth identity import“). Schreib sie auf: Wer sie hat, kann sich als dieser PC ausgeben.</translation>
+      <source>Peers know this PC by a key. If its disk fails, “hearth identity import” and these 24 words bring the key and its credit back. Write them down: whoever has them can impersonate this PC.</source>
+      <translation>Peers kennen diesen PC an einem Schlüssel. Geht die Festplatte kaputt, bringen „hearth identity import“ und diese 24 Wörter ihn und seine Gutschriften zurück. Schreib sie auf: Wer sie hat, kann sich als dieser PC ausgeben.</translation>
     </message>
     <message>
       <source>Show the recovery words</source>
@@ -3238,8 +3246,8 @@
       <translation>Hearth starten, wenn ich mich anmelde</translation>
     </message>
     <message>
-      <source>It starts in the tray, without opening its window. Your system stores this; you can change it there too.</source>
-      <translation>Hearth startet im Infobereich, ohne sein Fenster zu öffnen. Dein System merkt sich das; dort lässt es sich auch ändern.</translation>
+      <source>It starts without opening its window, in the tray if your desktop has one. Your system stores this; you can change it there too.</source>
+      <translation>Hearth startet, ohne sein Fenster zu öffnen, im Infobereich, wenn deine Oberfläche einen hat. Dein System merkt sich das; dort lässt es sich auch ändern.</translation>
     </message>
     <message>
       <source>Open links to runs with Hearth</source>
@@ -3321,7 +3329,7 @@
       <translation>Identität</translation>
     </message>
     <message>
-      <source>No setting fits “{words}”. Try another word.</source>
+      <source>No setting matches “{words}”. Try another word.</source>
       <translation>Keine Einstellung passt zu „{words}“. Versuche ein anderes Wort.</translation>
     </message>
     <message numerus="yes">
@@ -3620,7 +3628,7 @@
       <translation>Dies ist Hearth {version}.</translation>
     </message>
     <message>
-      <source>Hearth {version} is there, {size} to fetch.</source>
+      <source>Hearth {version} is available, {size} to fetch.</source>
       <translation>Hearth {version} ist da, {size} sind zu laden.</translation>
     </message>
     <message>
@@ -3987,7 +3995,7 @@
       <translation>Eigene und fremde Aufrufe, letzte {seconds} s</translation>
     </message>
     <message>
-      <source>No expert here was called yet.</source>
+      <source>No expert here has been called yet.</source>
       <translation>Noch wurde kein Experte hier aufgerufen.</translation>
     </message>
     <message>
@@ -3999,7 +4007,7 @@
       <translation>Trainierte Beispiele, letzte {seconds} s</translation>
     </message>
     <message>
-      <source>No sample was trained on yet.</source>
+      <source>No sample has been trained yet.</source>
       <translation>Noch wurde kein Beispiel trainiert.</translation>
     </message>
     <message>
@@ -4312,7 +4320,7 @@
       <translation>Wenn sich deine Abwesenheit nicht messen lässt</translation>
     </message>
     <message>
-      <source>Some desktops do not report how long you have been away. Compute anyway counts that as being away.</source>
+      <source>Some desktops do not report how long you have been away. “Compute anyway” treats that as being away.</source>
       <translation>Manche Oberflächen sagen nicht, wie lange du weg bist. „Trotzdem rechnen“ zählt das als Abwesenheit.</translation>
     </message>
     <message>
@@ -4328,8 +4336,8 @@
       <translation>GPU benutzen, während ich da bin</translation>
     </message>
     <message>
-      <source>Off, the GPU computes only while you are away, and the screen stays smooth.</source>
-      <translation>Aus: Die GPU rechnet nur, während du weg bist, und der Bildschirm bleibt flüssig.</translation>
+      <source>If this is off, the GPU computes only while you are away, and the screen stays smooth.</source>
+      <translation>Ist das aus, rechnet die GPU nur, während du weg bist, und der Bildschirm bleibt flüssig.</translation>
     </message>
     <message>
       <source>Compute on battery</source>
@@ -4364,7 +4372,7 @@
       <translation>Anhalten, wenn andere Programme viel rechnen</translation>
     </message>
     <message>
-      <source>It stops when other programs use more of the CPU than this for some seconds, and resumes when they have been quiet for 20 s. The GPU gives way to them likewise.</source>
+      <source>It stops when other programs use more of the CPU than this for some seconds, and resumes when they have been quiet for 20 s. The GPU gives way to them too.</source>
       <translation>Hearth hält an, wenn andere Programme einige Sekunden lang mehr von der CPU brauchen. Es macht weiter, wenn sie 20 s lang ruhig waren. Die GPU macht ihnen ebenso Platz.</translation>
     </message>
     <message>
@@ -4540,7 +4548,7 @@
       <translation>Mit anderen Peers arbeiten</translation>
     </message>
     <message>
-      <source>This PC joins the other volunteers of its run by itself. Off, it trains alone and calls nobody.</source>
+      <source>This PC joins the other volunteers of its run by itself. If this is off, it trains alone and calls nobody.</source>
       <translation>Dieser PC verbindet sich von selbst mit den anderen Freiwilligen seines Laufs. Ist das aus, trainiert er allein und verbindet sich mit niemandem.</translation>
     </message>
     <message>
@@ -4572,8 +4580,8 @@
       <translation>Upload höchstens</translation>
     </message>
     <message>
-      <source>To all peers together. Automatic is a quarter of your line's upload, as measured with peers, and spares your local network.</source>
-      <translation>An alle Peers zusammen. Automatisch ist ein Viertel deines Uploads, gemessen mit Peers; dein lokales Netzwerk ist ausgenommen.</translation>
+      <source>To all peers together. Automatic is a quarter of your line's upload, as measured with peers. It does not count your local network.</source>
+      <translation>An alle Peers zusammen. Automatisch ist ein Viertel deines Uploads, gemessen mit Peers. Dein lokales Netzwerk zählt nicht mit.</translation>
     </message>
     <message>
       <source>No limit</source>
@@ -4612,8 +4620,8 @@
       <translation>Team</translation>
     </message>
     <message>
-      <source>Shown likewise. Members of one team get no credit for helping each other.</source>
-      <translation>Wird ebenso gezeigt. Mitglieder eines Teams bekommen keine Gutschriften dafür, dass sie einander helfen.</translation>
+      <source>Shown beside the name. Members of one team get no credit for helping each other.</source>
+      <translation>Steht neben dem Namen. Mitglieder eines Teams bekommen keine Gutschriften dafür, dass sie einander helfen.</translation>
     </message>
     <message>
       <source>Schedule</source>

@@ -25,10 +25,10 @@
       </translation>
     </message>
     <message numerus="yes">
-      <source>In the first run, up to %Ln expert(s) in about {memory} of memory.</source>
+      <source>In the run that Hearth suggests, up to %Ln expert(s) in about {memory} of memory.</source>
       <translation>
-        <numerusform>In the first run, up to %Ln expert in about {memory} of memory.</numerusform>
-        <numerusform>In the first run, up to %Ln experts in about {memory} of memory.</numerusform>
+        <numerusform>In the run that Hearth suggests, up to %Ln expert in about {memory} of memory.</numerusform>
+        <numerusform>In the run that Hearth suggests, up to %Ln experts in about {memory} of memory.</numerusform>
       </translation>
     </message>
     <message numerus="yes">
@@ -3002,7 +3002,7 @@
     </message>
     <message>
       <source>rule.none_holds</source>
-      <translation>Runs again when none of this holds any more.</translation>
+      <translation>Runs again when none of this applies.</translation>
     </message>
     <message>
       <source>rule.unknown</source>
@@ -3754,7 +3754,7 @@
     </message>
     <message>
       <source>user.lost</source>
-      <translation>A moment ago it could not be measured how long you have been away.</translation>
+      <translation>A moment ago Hearth could not tell how long you have been away.</translation>
     </message>
     <message>
       <source>user.measuring</source>
@@ -3774,7 +3774,7 @@
     </message>
     <message>
       <source>user.unmeasured</source>
-      <translation>It cannot be measured how long you have been away.</translation>
+      <translation>Hearth cannot tell how long you have been away.</translation>
     </message>
     <message>
       <source>user.until</source>

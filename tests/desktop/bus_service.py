@@ -4,8 +4,8 @@ Each line of its input is a JSON object, each is answered by a line. `{"own": NA
 `{"answer": [PATH, INTERFACE, METHOD], "signature": S, "body": [...]}`, the same with `"hang": true`;
 `{"emit": [PATH, INTERFACE, SIGNAL], "signature": S, "body": [...], "times": N}`;
 `{"calls": [PATH, INTERFACE, METHOD]}`: how often it was called; `{"said": ...}`: with which arguments last.
-In a body `{"struct": [...]}` is one. Properties are answers of org.freedesktop.DBus.Properties' `Get`, by its two
-arguments too.
+In a body `{"struct": [...]}` is one; bytes are told as numbers. Properties are answers of
+org.freedesktop.DBus.Properties' `Get`, by its two arguments too.
 """
 
 import json
@@ -81,7 +81,10 @@ def serve() -> None:
         elif "answer" in command:
             answers[tuple(command["answer"])] = command
         asked = tuple(command.get("said", ()))
-        print(json.dumps(said[asked] if asked else calls.get(tuple(command.get("calls", ())), 0)), flush=True)
+        print(
+            json.dumps(said[asked] if asked else calls.get(tuple(command.get("calls", ())), 0), default=list),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

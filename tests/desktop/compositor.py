@@ -1,7 +1,8 @@
 """A stand-in for a Wayland compositor on a real socket: it speaks the wire, shows nothing, and does what a test says.
 
-It knows wl_display, wl_registry, wl_seat, ext_idle_notifier_v1 and zwlr_foreign_toplevel_manager_v1, from their
-protocol files. The client was also seen against KWin 5.27 (idle) and Sway 1.7 (windows).
+It knows wl_display, wl_registry, wl_seat, ext_idle_notifier_v1, org_kde_kwin_idle and
+zwlr_foreign_toplevel_manager_v1, from their protocol files. The client was also seen against KWin 5.27 (idle) and Sway
+1.7 (the older idle, windows).
 """
 
 import contextlib
@@ -13,6 +14,7 @@ from pathlib import Path
 
 DEADLINE_S = 240.0
 SEAT, IDLE, WINDOWS = "wl_seat", "ext_idle_notifier_v1", "zwlr_foreign_toplevel_manager_v1"
+OLDER_IDLE = "org_kde_kwin_idle"
 
 
 def text(words: str) -> bytes:
@@ -126,7 +128,7 @@ class Compositor:
             number = struct.unpack("=I", arguments[-4:])[0]
             offered = list(self.offers)[struct.unpack("=I", arguments[:4])[0] - 1]
             self._make(offered, number)
-        elif interface == IDLE and opcode in (1, 2):
+        elif (interface == IDLE and opcode in (1, 2)) or (interface == OLDER_IDLE and opcode == 0):
             self._make("notification", struct.unpack("=I", arguments[:4])[0])
         self.asked.put((interface, opcode, arguments))
 

@@ -96,7 +96,7 @@ def test_filters_by_level_part_and_text(page: LogPage) -> None:
     assert texts(page) == ["slow disk", "Disk full"]
     page.text.setText("nothing like that")
     assert page.empty.isVisible()
-    assert page.empty.text() == "No line fits this filter."
+    assert page.empty.text() == "No line matches this filter."
     page.text.clear()
     assert len(texts(page)) == 4
 

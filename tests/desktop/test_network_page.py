@@ -110,7 +110,7 @@ def test_sorting_and_filtering_keep_the_chosen_peer(qtbot: QtBot, page: NetworkP
     page.peers.filter.setText("RELAYED VIA")
     assert {peer.path for peer in model.shown} == {"relayed via 1a2b3c4d"}
     page.peers.filter.setText("nobody like that")
-    assert page.peers.empty.text() == "No peer fits this filter." and page.peers.empty.isVisible()
+    assert page.peers.empty.text() == "No peer matches this filter." and page.peers.empty.isVisible()
 
 
 @pytest.mark.parametrize(

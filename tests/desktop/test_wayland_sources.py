@@ -15,7 +15,7 @@ from core.policy.signals.linux.wayland import MAX_OBJECTS, Wayland
 from core.policy.signals.linux.wayland_front import WaylandWindow
 from core.policy.signals.linux.wayland_idle import TIMEOUT_S, WaylandIdle
 from core.policy.signals.reading import Front, SourceError
-from tests.desktop.compositor import IDLE, SEAT, WINDOWS, Compositor
+from tests.desktop.compositor import IDLE, OLDER_IDLE, SEAT, WINDOWS, Compositor
 
 FULL, ACTIVE = 3, 2
 
@@ -68,6 +68,27 @@ def test_two_events_make_an_idle_time(compositor: Compositor, version: int, requ
     compositor.idled()
     wait_until(lambda: source.read() > 0)
     assert TIMEOUT_S <= source.read() <= TIMEOUT_S + time.monotonic() - begun
+    compositor.resumed()
+    assert told.wait(PATIENCE_S)
+    assert source.read() == 0
+    source.close()
+
+
+def test_an_older_desktop_tells_by_the_older_protocol(compositor: Compositor) -> None:
+    del compositor.offers[IDLE]
+    compositor.offers[OLDER_IDLE] = 1
+    told = threading.Event()
+    source = WaylandIdle(told.set)
+    opcode, arguments = compositor.next_request(OLDER_IDLE)
+    assert opcode == 0
+    assert struct.unpack("=III", arguments) == (
+        compositor.objects["notification"],
+        compositor.objects[SEAT],
+        TIMEOUT_S * 1000,
+    )
+    assert source.read() == 0
+    compositor.idled()
+    wait_until(lambda: source.read() >= TIMEOUT_S)
     compositor.resumed()
     assert told.wait(PATIENCE_S)
     assert source.read() == 0

@@ -173,6 +173,25 @@ def test_a_rule_leads_to_its_setting_and_back(qtbot: QtBot, window: MainWindow) 
     assert window.focusWidget() is window.why.close_button
 
 
+def test_where_idle_time_cannot_be_measured_its_rule_leads_to_what_happens_then(window: MainWindow) -> None:
+    unknown = msgspec.structs.replace(RULES[2], unknown=True)
+    window.update_status(waiting(why=[*RULES[:2], unknown, RULES[3]]))  # type: ignore[arg-type]
+    asked: list[str] = []
+    window._actions.show_setting.connect(asked.append)
+    window.why.open_panel()
+    row_of(window, "user").setting.click()
+    assert asked == ["idle_unknown"]
+
+
+def test_a_page_asked_for_by_its_shortcut_closes_the_rules(qtbot: QtBot, window: MainWindow) -> None:
+    window.update_status(waiting())  # type: ignore[arg-type]
+    QTest.keyClick(window, Qt.Key.Key_F1)
+    assert window.why.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+    assert not window.why.isVisible()
+    assert window.sidebar.buttons[0].hasFocus()
+
+
 def test_each_rule_that_leads_somewhere_leads_to_a_setting() -> None:
     names = {rule.__name__ for rule in rules.RULES}
     shown = {field.name for field in dataclasses.fields(Settings) if not field.metadata.get("hidden")}

@@ -480,7 +480,7 @@ def test_no_start_is_promised_that_another_rule_will_still_stop() -> None:
         decision = choose(measured, compute=Compute(), **more)
         return english(decision.reason, NOW), english(decision.until, NOW)
 
-    on_battery, none = signals(4.0, power=Power(False, 0.64)), "Runs again when none of this holds any more."
+    on_battery, none = signals(4.0, power=Power(False, 0.64)), "Runs again when none of this applies."
     assert told(signals(4.0)) == ("You used this PC 4 s ago.", "Starts in 4:56 if you stay away.")
     assert told(on_battery) == ("This PC is on battery, 64% left. You used this PC 4 s ago.", none)
     playing = told(signals(4.0, front=Front("game", "doom")))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.contracts.notices import notice, plain
-from core.policy.signals.reading import Front, Gpu, Power, Reading, SourceError
+from core.policy.signals.reading import AbsentError, Front, Gpu, Power, Reading, SourceError
 from core.policy.signals.watch import Watch
 
 DEADLINE_S = 60.0
@@ -166,6 +166,13 @@ def test_when_all_fail_the_most_telling_sentence_is_kept_and_all_are_tried_again
     assert world.idle.value is None
     world.time.advance(1.1)
     assert world.idle == Reading(4.0, "logind")
+
+
+def test_what_a_desktop_says_itself_tells_more_than_that_another_does_not_run(world: World) -> None:
+    absent, here = Device("Mutter", 1.0), Device("Wayland", 2.0)
+    absent.open_error, here.open_error = AbsentError("Mutter is not running."), SourceError("It does not tell.")
+    world.watches(idle_s=[absent, here])
+    assert world.idle.source == plain("It does not tell.")
 
 
 @pytest.mark.parametrize("end", [SourceError("The display is gone."), SystemExit(1), KeyError("x"), MemoryError()])

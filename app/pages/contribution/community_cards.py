@@ -23,7 +23,7 @@ from core.contracts.words import operations
 TIMES = {"today": mark("Today"), "week": mark("7 days"), "ever": mark("All time")}
 NOBODY = mark(
     "No work from this period counts here yet. "
-    "It must be verified by somebody this PC believes: itself, an organiser or a peer that the run names."
+    "It must be verified by somebody this PC trusts: itself, an organiser or a peer that the run names."
 )
 SIDE = 30
 """Of a badge, pixels."""

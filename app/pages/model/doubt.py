@@ -41,7 +41,8 @@ def name_of(text: bytes) -> str:
     names = {b"": tr("end of the text"), b" ": tr("space"), b"\n": tr("new line"), b"\t": tr("tab")}
     if len(text) == 1 and not 32 < text[0] < 127:
         return names.get(text) or tr("byte {value}", value=text[0])
-    return names.get(text) or f"“{printable(text.decode('utf8', 'replace')).replace(chr(10), '⏎')}”"
+    shown = printable(text.decode("utf8", "replace")).replace(chr(10), "⏎")
+    return names.get(text) or tr("“{sign}”", sign=shown)
 
 
 def about(byte: Byte) -> str:

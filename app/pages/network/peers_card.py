@@ -14,7 +14,7 @@ from core.contracts.peer_names import called
 
 ASKING = mark("Appears as soon as the worker has sent its peers.")
 NO_PEERS = mark("No peer is connected yet.")
-NO_FIT = mark("No peer fits this filter.")
+NO_FIT = mark("No peer matches this filter.")
 REACHES = {
     "reachable": mark("Reachable"),
     "punchable": mark("Punchable"),

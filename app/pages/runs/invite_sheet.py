@@ -34,8 +34,8 @@ ASKS = mark(
     "person for the address of their PC: it is on their page Network."
 )
 COMES_ALONG = mark(
-    "Every Hearth has this run, so no link is needed. Send the address of this PC. "
-    "On the other PC it is added on the page Network."
+    "Every Hearth has this run, so no link is needed. Send the address of this PC; "
+    "on the other PC, add it on the page Network."
 )
 ORGANISER_ONLY = mark(
     "The run “{run}” is by invitation only. Only its organiser can invite, on the PC with the key {key}. The link "

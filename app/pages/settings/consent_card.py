@@ -22,7 +22,7 @@ WITHDRAW = mark(
     "The worker saves and ends, Hearth no longer starts when you log in, and asks again before it does anything. "
     "What was trained stays on this PC."
 )
-QUIT = mark("The worker saves and ends, and this window closes. Closing the window alone leaves both running.")
+QUIT = mark("The worker saves and ends, and this window closes. If you only close the window, Hearth keeps running.")
 
 
 class ConsentCard(Section):

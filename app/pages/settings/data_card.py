@@ -45,7 +45,7 @@ DELETE = mark(
     "words, this PC's key and its credit are lost for good. The program stays."
 )
 SURE = {
-    "restore": mark("Delete all data that are here, and restore the backup?"),
+    "restore": mark("Delete all data here and restore the backup?"),
     "delete": mark("Delete everything now and quit Hearth?"),
 }
 ARCHIVES = mark("Backups (*.zip)")
@@ -216,7 +216,7 @@ class DataCard(Section):
         if code == 0:
             self._then()
             return
-        self.notice.set_text(told(fault_of(said[-1])) if said else tr("It could not be done. Try again."))
+        self.notice.set_text(told(fault_of(said[-1])) if said else tr("That did not work. Try again."))
         self.failed.emit()
 
     def _enable(self, enabled: bool) -> None:

@@ -16,8 +16,8 @@ from app.worker.supervisor import hearth
 from core.contracts.notices import FAULTS_AS_NOTICES, fault_of
 
 WHAT = mark(
-    "Peers know this PC by a key. If its disk is lost, these 24 words bring the key back, with all that it stands for "
-    "(“hearth identity import”). Write them down: whoever has them can impersonate this PC."
+    "Peers know this PC by a key. If its disk fails, “hearth identity import” and these 24 words bring the key and its "
+    "credit back. Write them down: whoever has them can impersonate this PC."
 )
 
 

@@ -31,7 +31,8 @@ DOT = 8
 """Side of the mark of a changed value, pixels."""
 LOGIN = mark("Start Hearth when I log in")
 LOGIN_HELP = mark(
-    "It starts in the tray, without opening its window. Your system stores this; you can change it there too."
+    "It starts without opening its window, in the tray if your desktop has one. Your system stores this; you can "
+    "change it there too."
 )
 LINKS = mark("Open links to runs with Hearth")
 LINKS_HELP = mark(

@@ -192,7 +192,7 @@ class SettingsPage(Page):
         words = text.casefold().split()
         found = [name for name, card in self.sections.items() if card.search(words)]
         self.side.show_sections(found)
-        self.nothing.setText(tr("No setting fits “{words}”. Try another word.", words=text.strip()))
+        self.nothing.setText(tr("No setting matches “{words}”. Try another word.", words=text.strip()))
         self.nothing.setVisible(not found)
 
     def open_section(self, name: str) -> None:

@@ -62,7 +62,7 @@ class UpdateCard(OfferCard):
             self.says.setText(tr("This is the newest version."))
             return
         amount = size(float(str(answer["size"])), number)
-        self.says.setText(tr("Hearth {version} is there, {size} to fetch.", version=version, size=amount))
+        self.says.setText(tr("Hearth {version} is available, {size} to fetch.", version=version, size=amount))
         if answer["failed"]:
             self.notice.set_text(tr("Hearth {version} was installed here and did not start.", version=version))
         elif version != self._told:

@@ -30,6 +30,10 @@ class SourceError(HearthError):
     """A source cannot measure, now or ever; the notice says why."""
 
 
+class AbsentError(SourceError):
+    """What would be asked is not there at all: its service does not run, or this is another kind of session."""
+
+
 class Source(Protocol[Value]):
     """One way to measure one signal. Its methods are called from one thread, its own, and may block.
 

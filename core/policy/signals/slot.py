@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from core.contracts.notices import Notice, notice
 from core.policy.signals import plausible
-from core.policy.signals.reading import UNKNOWN, Open, Reading, Source, SourceError
+from core.policy.signals.reading import UNKNOWN, AbsentError, Open, Reading, Source, SourceError
 
 log = logging.getLogger(__name__)
 
@@ -240,13 +240,15 @@ class Slot:
             self._tell()
 
     def _note(self, index: int, error: BaseException, opened: bool) -> None:
-        """Remember why a source failed: what it says itself, and one that was there before, tells most."""
+        """Remember why a source failed: what it says itself, and one that was there before, tells most; that it is not
+        there at all, as GNOME's is not on other desktops, tells least."""
         if isinstance(error, SourceError):
             said = error.notice
         else:
             cause = str(error).strip() or type(error).__name__
             said = notice("signal.failed", what=self._rule.said, cause=cause[:200])
-        self._why[index] = (2 * opened + isinstance(error, SourceError), said)
+        itself = isinstance(error, SourceError) and not isinstance(error, AbsentError)
+        self._why[index] = (2 * opened + itself, said)
         self._failed[index] = self._clock.now()
 
     def _due(self, index: int, after_s: float) -> bool:

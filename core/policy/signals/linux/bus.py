@@ -20,7 +20,7 @@ from jeepney.bus import get_connectable_addresses
 from jeepney.io.blocking import prep_socket
 
 from core.contracts.notices import Notice, notice
-from core.policy.signals.reading import SourceError
+from core.policy.signals.reading import AbsentError, SourceError
 
 CALL_S = 1.0
 MESSAGE_BYTES = 1 << 20
@@ -31,10 +31,6 @@ CHUNK_BYTES = 4096
 Which = Literal["session", "system"]
 _ABSENT = ("ServiceUnknown", "NameHasNoOwner", "Disconnected", "NoReply")
 _STRANGE = ("UnknownMethod", "UnknownInterface", "UnknownObject", "UnknownProperty", "InvalidArgs")
-
-
-class AbsentError(SourceError):
-    """The service is not running. Nothing is started for a question."""
 
 
 @dataclasses.dataclass(frozen=True)

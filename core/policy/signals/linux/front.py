@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Protocol
 
 from core.contracts.notices import Notice, notice
-from core.policy.signals.linux.bus import AbsentError, Object, OnBus
+from core.policy.signals.linux.bus import Object, OnBus
 from core.policy.signals.linux.logind import MANAGER
-from core.policy.signals.reading import OWN, Front, SourceError
+from core.policy.signals.reading import OWN, AbsentError, Front, SourceError
 
 GAME_MODE = Object.main("GameMode", "com.feralinteractive.GameMode")
 SESSION_MANAGER = Object.main("GNOME's session manager", "org.gnome.SessionManager")

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from core.contracts.notices import Notice, notice
-from core.policy.signals.reading import SourceError
+from core.policy.signals.reading import AbsentError, SourceError
 
 CALL_S = 1.0
 HEADER = struct.Struct("=II")
@@ -204,7 +204,7 @@ class Wayland:
 def _connect() -> socket.socket:
     display, folder = os.environ.get("WAYLAND_DISPLAY"), os.environ.get("XDG_RUNTIME_DIR")
     if not display:
-        raise SourceError(notice("wayland.none"))
+        raise AbsentError(notice("wayland.none"))
     if not folder and not Path(display).is_absolute():
         raise SourceError(notice("wayland.not_found"))
     connection = socket.socket(socket.AF_UNIX)

@@ -1,4 +1,5 @@
-"""Idle time on Wayland: ext_idle_notifier_v1 (KDE Plasma, Sway, Hyprland, labwc, COSMIC and others)."""
+"""Idle time on Wayland: ext_idle_notifier_v1 (KDE Plasma, Sway, Hyprland, labwc, COSMIC and others), and what older
+versions of them have in its place, org_kde_kwin_idle (Sway before 1.8, Plasma before 5.27)."""
 
 import time
 from collections.abc import Callable
@@ -7,11 +8,13 @@ from core.contracts.notices import notice
 from core.policy.signals.linux.wayland import Arguments, Wayland, uint
 from core.policy.signals.reading import SourceError
 
-NOTIFIER, SEAT = "ext_idle_notifier_v1", "wl_seat"
+NOTIFIER, OLDER, SEAT = "ext_idle_notifier_v1", "org_kde_kwin_idle", "wl_seat"
 TIMEOUT_S = 1.0
 """The compositor tells when nobody has touched the PC for so long, and the first touch after it."""
 GET_IDLE, GET_INPUT_IDLE = 1, 2
+OLDER_GET_IDLE = 0
 IDLED, RESUMED = 0, 1
+"""Events, of both protocols."""
 
 
 class WaylandIdle:
@@ -26,15 +29,7 @@ class WaylandIdle:
         """When the last input was, by the monotonic clock; None while somebody is here."""
         self._wayland = Wayland()
         try:
-            version = self._wayland.version(NOTIFIER)
-            if not (version and self._wayland.version(SEAT)):
-                raise SourceError(notice("idle.wayland_not_told"))
-            notifier = self._wayland.bind(NOTIFIER, min(version, 2), _ignore)
-            seat = self._wayland.bind(SEAT, 1, _ignore)
-            # A film keeps the screen on, but nobody touches the PC: version 2 can tell.
-            opcode = GET_INPUT_IDLE if version >= 2 else GET_IDLE
-            notification = self._wayland.new(self._told)
-            self._wayland.request(notifier, opcode, uint(notification) + uint(int(TIMEOUT_S * 1000)) + uint(seat))
+            self._ask()
             self._wayland.round_trip()
         except BaseException:
             self._wayland.close()
@@ -47,6 +42,20 @@ class WaylandIdle:
 
     def close(self) -> None:
         self._wayland.close()
+
+    def _ask(self) -> None:
+        version, older = self._wayland.version(NOTIFIER), self._wayland.version(OLDER)
+        if not ((version or older) and self._wayland.version(SEAT)):
+            raise SourceError(notice("idle.wayland_not_told"))
+        seat, timeout = self._wayland.bind(SEAT, 1, _ignore), int(TIMEOUT_S * 1000)
+        notifier = self._wayland.bind(NOTIFIER if version else OLDER, min(version, 2) or 1, _ignore)
+        notification = self._wayland.new(self._told)
+        if version:
+            # A film keeps the screen on, but nobody touches the PC: version 2 can tell.
+            opcode = GET_INPUT_IDLE if version >= 2 else GET_IDLE
+            self._wayland.request(notifier, opcode, uint(notification) + uint(timeout) + uint(seat))
+        else:
+            self._wayland.request(notifier, OLDER_GET_IDLE, uint(notification) + uint(seat) + uint(timeout))
 
     def _told(self, opcode: int, arguments: Arguments) -> None:
         if opcode == IDLED:

@@ -16,7 +16,7 @@ from Xlib.ext import screensaver
 
 from core.contracts.notices import notice
 from core.policy.signals.linux.x11_sync import ask_for_returns
-from core.policy.signals.reading import SourceError
+from core.policy.signals.reading import AbsentError, SourceError
 
 AWAY_S = 1.0
 """Once nobody has touched the PC for so long, the next touch is told: while somebody works it costs nothing."""
@@ -29,9 +29,9 @@ def open_display() -> Any:
         SourceError: the session is not X11. The errors of Xlib pass.
     """
     if os.environ.get("WAYLAND_DISPLAY") or os.environ.get("XDG_SESSION_TYPE", "x11") not in ("x11", "tty", ""):
-        raise SourceError(notice("x11.none"))
+        raise AbsentError(notice("x11.none"))
     if not os.environ.get("DISPLAY"):
-        raise SourceError(notice("desktop.none"))
+        raise AbsentError(notice("desktop.none"))
     return display.Display()
 
 
