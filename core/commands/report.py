@@ -62,7 +62,7 @@ def describe(status: Status, others: list[Status], network: NetworkStatus | None
 def _peers(network: NetworkStatus | None) -> str:
     if network is None:
         return "none: this PC works alone, as its settings say or as it was started without --join"
-    return f"{network.connected:,} connected" if network.connected else "none is connected: this PC trains alone"
+    return f"{network.connected:,} connected" if network.connected else "none is connected: this PC is alone"
 
 
 def _memory(process: ProcessStatus) -> str:

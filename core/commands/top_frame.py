@@ -26,7 +26,7 @@ MOST = 3
 HEAD_AND_MORE = 2
 """Lines of a table of peers beside them."""
 END = "q or Ctrl+C ends this; Hearth keeps running."
-NO_PEERS = "No peer is connected: this PC trains alone."
+NO_PEERS = "No peer is connected: this PC is alone."
 
 
 class Seen(NamedTuple):

@@ -1248,8 +1248,8 @@
       <translation>Heute empfangen</translation>
     </message>
     <message>
-      <source>None: it trains alone</source>
-      <translation>Keiner: trainiert allein</translation>
+      <source>None: you are alone</source>
+      <translation>Keine: du bist allein</translation>
     </message>
     <message>
       <source>Alone</source>
@@ -2000,8 +2000,8 @@
       <translation>Verbunden. Beide PCs klären nun, was sie füreinander tun können.</translation>
     </message>
     <message>
-      <source>You are training alone</source>
-      <translation>Du trainierst allein</translation>
+      <source>You are alone in this run</source>
+      <translation>Du bist allein in diesem Lauf</translation>
     </message>
     <message>
       <source>Address of a peer, or a link to a run</source>

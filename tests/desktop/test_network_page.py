@@ -201,7 +201,7 @@ def test_who_is_alone_is_told_and_shown_the_ways_out(
     toy.answers["network"] = lambda params: make_network(peers, params["first"])
     page.look()
     qtbot.waitUntil(page.alone.isVisible)
-    assert page.alone.accessibleName() == "You are training alone" and page.alone.settings.isHidden()
+    assert page.alone.accessibleName() == "You are alone in this run" and page.alone.settings.isHidden()
     assert "UDP port 4433" in page.alone._firewall.text()
     asked: list[tuple[str, str]] = []
     actions.add_run.connect(lambda link: asked.append(("run", link)))
@@ -233,7 +233,7 @@ def test_who_is_alone_is_told_and_shown_the_ways_out(
     peers.clear()
     page.look()
     qtbot.waitUntil(page.alone.isVisible)
-    assert page.alone.title.text() == "You are training alone" and not page.alone.said.text()
+    assert page.alone.title.text() == "You are alone in this run" and not page.alone.said.text()
 
 
 def test_no_peer_and_no_worker_each_get_a_sentence(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:

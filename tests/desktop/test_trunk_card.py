@@ -119,7 +119,7 @@ def test_without_peers_nobody_is_said_to_agree_or_to_be_helped(
     gone = "The last agreement on one trunk by DeDLOC was "
     qtbot.waitUntil(lambda: page.trunk.said.text().startswith(gone) and home.trunk.text().startswith(gone))
     assert not page.alone.said.text() and not page.peers.isVisible() and not page.trunk.picture.isVisible()
-    assert home._peers.value.text() == "None: it trains alone"
+    assert home._peers.value.text() == "None: you are alone"
     page.trunk.show_trunk(make_trunk(parts=[]), 0)
     assert "helps" not in page.trunk.said.text()
 

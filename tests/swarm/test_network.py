@@ -195,7 +195,7 @@ def test_a_peer_is_added_while_the_worker_runs_and_known_at_the_next_start(
 
     with worker(tmp_path / "a", "--listen", HERE) as a:
         assert not network(a).peers
-        assert "Peers    none is connected: this PC trains alone" in hearth(a.folder, "status").stdout
+        assert "Peers    none is connected: this PC is alone" in hearth(a.folder, "status").stdout
         me, other, there = network(a).address, network(backbone).peer, address(backbone)
         assert "does not name a peer" in add(a.folder, "nobody@127.0.0.1:1")
         assert "is not a network address" in add(a.folder, f"{other}@foo")

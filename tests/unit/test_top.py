@@ -98,7 +98,7 @@ def test_peers_fill_the_room_that_is_left() -> None:
     few, many = (drawn(seen(peers=200), rows) for rows in (24, 40))
     assert len(few) == 24 and len(many) == 40
     assert any(line.startswith("and 1") and line.rstrip().endswith("more") for line in few)
-    assert "this PC trains alone" in "\n".join(drawn(seen(peers=0)))
+    assert "this PC is alone" in "\n".join(drawn(seen(peers=0)))
     assert "started to work alone" in "\n".join(drawn(seen()._replace(network=None)))
 
 

@@ -90,7 +90,7 @@ class NetworkCard(StaleCard):
         self._reach.icon.set(meaning.icon, meaning.tone)
         self._reach.set(tr(meaning.word))
         self._connected = network.connected
-        self._peers.set(number(network.connected) if network.connected else tr("None: it trains alone"))
+        self._peers.set(number(network.connected) if network.connected else tr("None: you are alone"))
 
     def _take_trunk(self, status: TrunkStatus) -> None:
         self.trunk.setText(agreement(status, self._connected))

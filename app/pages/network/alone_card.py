@@ -1,4 +1,4 @@
-"""That this PC trains alone, said plainly, and the ways out: a peer, an invitation, runs nearby, the firewall."""
+"""That this PC is alone in its run, said plainly, and the ways out: a peer, an invitation, runs nearby, the firewall."""
 
 from PySide6.QtGui import QHideEvent
 
@@ -32,7 +32,7 @@ class AloneCard(Card):
     """Not seen while others are connected; whoever has just added one sees that here until the page is left."""
 
     def __init__(self, client: WorkerClient, actions: Actions) -> None:
-        super().__init__(tr("You are training alone"))
+        super().__init__(tr("You are alone in this run"))
         self._client, self._actions = client, actions
         self._words = Label(tr(NOBODY), "body", wrap=True)
         self._has_met = False
@@ -66,7 +66,7 @@ class AloneCard(Card):
 
     def _show_met(self, met: bool) -> None:
         self._has_met = met
-        self.title.setText(tr("You are no longer alone") if met else tr("You are training alone"))
+        self.title.setText(tr("You are no longer alone") if met else tr("You are alone in this run"))
         self.setAccessibleName(self.title.text())
         self.setMinimumHeight(self.height() if met else 0)  # the cards below stay where they are
         self._say(tr(CONNECTED) if met else "")
