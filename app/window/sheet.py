@@ -26,6 +26,8 @@ class Sheet(QWidget):
         super().__init__(window)
         self._window, self._ring, self._width = window, ring, width
         self._before: QWidget | None = None
+        self._ringed = False
+        """Whether that had the ring."""
         self.panel = _Panel(self)
         window.installEventFilter(self)
         self.hide()
@@ -35,6 +37,7 @@ class Sheet(QWidget):
         if self.isVisible():
             return
         self._before = self._window.focusWidget()
+        self._ringed = self._before is not None and self._ring.target is self._before
         self.lie_over()
         self.show()
         self.raise_()
@@ -44,13 +47,17 @@ class Sheet(QWidget):
         self._ring.by_keyboard = kept
 
     def close_sheet(self) -> None:
-        """Hide it; the focus goes back to where it was."""
+        """Hide it; the focus goes back to where it was, with a ring if it had one."""
         if not self.isVisible():
             return
         before, self._before = self._before, None
         if before is not None and isValid(before) and before.isVisible():
             before.setFocus(Qt.FocusReason.PopupFocusReason)
         self.hide()
+        if before is None and (pushed := self._window.focusWidget()) is not None:
+            pushed.clearFocus()  # Qt has moved it on to whatever comes next
+        if not self._ringed:
+            self._ring.leave()
 
     def lie_over(self) -> None:
         """Take the window's whole area."""
