@@ -236,7 +236,7 @@ class MainWindow(QWidget):
 
     def _show(self, number: int, by_keyboard: bool = False) -> None:
         for sheet in self.findChildren(Sheet):
-            sheet.close_sheet()  # or the page would change behind it, and take the focus from it
+            sheet.close_sheet(leads_on=True)  # or the page would change behind it, and take the focus from it
         if self.pages[number] in self._untold:
             self._tell_page(self.pages[number])
         self._stack.setCurrentIndex(number)

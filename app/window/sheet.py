@@ -46,8 +46,12 @@ class Sheet(QWidget):
         first.setFocus(Qt.FocusReason.PopupFocusReason)
         self._ring.by_keyboard = kept
 
-    def close_sheet(self) -> None:
-        """Hide it; the focus goes back to where it was, with a ring if it had one."""
+    def close_sheet(self, *, leads_on: bool = False) -> None:
+        """Hide it; the focus goes back to where it was, with a ring if it had one.
+
+        Args:
+            leads_on: to a page, where whoever came by keyboard goes on with the ring.
+        """
         if not self.isVisible():
             return
         before, self._before = self._before, None
@@ -56,7 +60,7 @@ class Sheet(QWidget):
         self.hide()
         if before is None and (pushed := self._window.focusWidget()) is not None:
             pushed.clearFocus()  # Qt has moved it on to whatever comes next
-        if not self._ringed:
+        if not self._ringed and not leads_on:
             self._ring.leave()
 
     def lie_over(self) -> None:
