@@ -209,6 +209,8 @@ class Desktop(QObject):
         data.replaced.connect(self._restart_elsewhere)
         data.deleted.connect(self._leave_nothing)
         self.settings_page.window_restart_asked.connect(self._restart_window)
+        client.keep_pace(seen=False)
+        self.window.sight.changed.connect(client.keep_pace)
         self.window.close_requested.connect(self._close_window)
         QShortcut(QKeySequence("Ctrl+Q"), self.window).activated.connect(actions.quit)
         actions.add_run.connect(self.add_run)

@@ -235,9 +235,17 @@ def at_most(value: float, decimals: int) -> str:
     return locale().toString(float(round(value, decimals)), "g", 10)
 
 
-def clock(when: datetime | time) -> str:
-    """ "14:31" or "2:31 PM"."""
-    return locale().toString(QTime(when.hour, when.minute), QLocale.FormatType.ShortFormat)
+def clock(when: datetime | time, seconds: bool = False) -> str:
+    """ "14:31" or "2:31 PM".
+
+    Args:
+        when: the time.
+        seconds: these, too: "14:31:05".
+    """
+    form = locale().timeFormat(QLocale.FormatType.ShortFormat)
+    if seconds and "s" not in form:
+        form = form.replace("mm", "mm" + form[max(form.find("mm") - 1, 0)] + "ss")
+    return locale().toString(QTime(when.hour, when.minute, when.second), form)
 
 
 def hour(of_day: int) -> str:

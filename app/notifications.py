@@ -181,7 +181,8 @@ class Notifier(QObject):
         self._troubles = sentences
         if sentences and not self._later.isActive():
             self._later.start()
-        quiet = self._seen() or not self._may("attention")
+        # Settings are read only when there is something to tell: this is called each second.
+        quiet = not sentences or self._seen() or not self._may("attention")
         words = self._attention.look(sentences, time.monotonic(), quiet or self._is_free())
         if words and not quiet:
             self._say("attention", words)

@@ -30,12 +30,14 @@ from app.tray.tray_icons import paint_app_icon
 from app.widgets.basics import Label
 from app.widgets.boxes import STRETCH, hbox, scrolling, vbox
 from app.widgets.buttons import Button
+from app.window.focus_ring import FocusRing
 from app.worker.client import WorkerClient
 from core.contracts.errors import HearthError
 
 SIDE, ROW, DOT = 224, 44, 22
 WIDTH, LEAST = 760, 480
 """Of the cards; where they have less, the list of steps beside them gives way."""
+ENTER_AGAIN = mark("Press Enter again if you agree.")
 NOTHING_YET = mark("Nothing runs and nothing is sent until you agree.")
 AGREED = mark("You have agreed. You can quit at any time.")
 
@@ -192,8 +194,14 @@ class FirstRun(QWidget):
     def _key_on(self) -> None:
         if self.current is not self.consent or self.has_agreed:
             self.go_on()
-        else:  # nobody agrees by a key that means "on"; the next one may be for the button
-            self.next.setFocus(Qt.FocusReason.OtherFocusReason)
+        else:  # nobody agrees by a key that means "on"; the next one is for the button, which is seen to wait for it
+            ring = self.window().findChild(FocusRing)
+            if ring is not None:
+                ring.by_keyboard = True
+            self.next.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            if ring is not None:
+                ring.by_keyboard = False
+            self.consent.notice.set_text(tr(ENTER_AGAIN), calm=True)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter presses the button that has the focus; elsewhere it goes on."""

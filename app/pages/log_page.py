@@ -20,7 +20,7 @@ from app import problem_report
 from app import theme as look
 from app.background import Saver
 from app.formats import tip
-from app.language import mark, tr
+from app.language import clock, mark, tr
 from app.theme import theme
 from app.widgets.basics import Label, Pair, Panel
 from app.widgets.boxes import STRETCH, add, hbox, holding, vbox
@@ -49,7 +49,7 @@ Index = QModelIndex | QPersistentModelIndex
 
 @lru_cache(maxsize=1024)
 def _clock(second: int) -> str:
-    return datetime.fromtimestamp(second).strftime("%H:%M:%S")
+    return clock(datetime.fromtimestamp(second), seconds=True)
 
 
 def as_text(line: LogLine) -> str:

@@ -99,6 +99,11 @@ class FocusRing(QWidget):
             step = step.parentWidget()
         self._place()
 
+    def leave(self) -> None:
+        """Show none until the focus moves by keyboard."""
+        self._target = None
+        self._place()
+
     def _has_gone(self, widget: QWidget) -> bool:
         step: QWidget | None = widget if isValid(widget) else None
         while step is not None and step is not self._window:

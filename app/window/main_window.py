@@ -1,6 +1,7 @@
 """The main window: sidebar, pages, and the footer that tells whether the worker is there."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -28,6 +29,7 @@ from app.widgets.basics import ElidedLabel, Label, Panel
 from app.widgets.boxes import add, hbox, vbox
 from app.widgets.buttons import Button
 from app.widgets.room import fit
+from app.widgets.sight import sight
 from app.window.dropped import run_in
 from app.window.focus_ring import FocusRing
 from app.window.page import Page
@@ -144,10 +146,15 @@ class MainWindow(QWidget):
         self._link = False, "", True
         """As `set_connected` was told."""
         self._status: Status | None = None
+        self._curve: list[CurvePoint] = []
+        self._newer: set[Literal["status", "curve"]] = set()
+        """Of these two, what came while the window was not seen: the pages are told once it is."""
         self._untold: list[Page] = []
         """Hidden pages that do not know of `_link` yet: to tell all of them in one turn holds the window up."""
         self._telling = QTimer(self, interval=0)
         self._telling.timeout.connect(self._tell_next)
+        self.sight = sight(self)
+        self.sight.changed.connect(lambda seen: self._tell_newer())
         self.setWindowTitle("Hearth")
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
@@ -229,7 +236,7 @@ class MainWindow(QWidget):
 
     def _show(self, number: int, by_keyboard: bool = False) -> None:
         for sheet in self.findChildren(Sheet):
-            sheet.close_sheet()  # or the page would change behind it, and take the focus from it
+            sheet.close_sheet(leads_on=True)  # or the page would change behind it, and take the focus from it
         if self.pages[number] in self._untold:
             self._tell_page(self.pages[number])
         self._stack.setCurrentIndex(number)
@@ -246,8 +253,29 @@ class MainWindow(QWidget):
         return self.pages[self._stack.currentIndex()]
 
     def update_status(self, status: Status) -> None:
-        """Hand a new status to every page, the sidebar and the footer."""
+        """Hand a new status to every page, the sidebar and the footer, once the window is seen."""
         self._state, self._status = status.state, status
+        self._newer.add("status")
+        self._tell_newer()
+
+    def update_curve(self, points: list[CurvePoint]) -> None:
+        """Hand all evaluations so far, oldest first, to every page, once the window is seen."""
+        self._curve = points
+        self._newer.add("curve")
+        self._tell_newer()
+
+    def _tell_newer(self, even_unseen: bool = False) -> None:
+        """Hand on what is newer than what the pages know: a window in the tray would work each second for nobody."""
+        if not (self.sight.seen or even_unseen):
+            return
+        newer, self._newer = self._newer, set()
+        if "curve" in newer:
+            for page in self.pages:
+                page.update_curve(self._curve)
+        if "status" in newer and self._status is not None:
+            self._tell_status(self._status)
+
+    def _tell_status(self, status: Status) -> None:
         self.sidebar.chip.set_state(status.state, told(status.reason))
         self.footer.update_status(status)
         self.why.update_status(status)
@@ -260,11 +288,6 @@ class MainWindow(QWidget):
             if page not in self._untold:
                 page.update_status(status)
 
-    def update_curve(self, points: list[CurvePoint]) -> None:
-        """Hand all evaluations so far, oldest first, to every page."""
-        for page in self.pages:
-            page.update_curve(points)
-
     def set_connected(self, connected: bool, sentence: str = "", calm: bool = False) -> None:
         """The worker is reachable or not.
 
@@ -273,6 +296,7 @@ class MainWindow(QWidget):
             sentence: what happens while it is not: "Worker stopped, restarting in 4 s".
             calm: it comes back by itself, so that nobody has to be alarmed.
         """
+        self._tell_newer(even_unseen=True)  # the last figures before it, which stay
         self.footer.set_connected(connected, sentence, calm)
         if not connected:
             self._state = "preparing" if calm else "attention"

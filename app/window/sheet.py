@@ -26,6 +26,8 @@ class Sheet(QWidget):
         super().__init__(window)
         self._window, self._ring, self._width = window, ring, width
         self._before: QWidget | None = None
+        self._ringed = False
+        """Whether that had the ring."""
         self.panel = _Panel(self)
         window.installEventFilter(self)
         self.hide()
@@ -35,6 +37,7 @@ class Sheet(QWidget):
         if self.isVisible():
             return
         self._before = self._window.focusWidget()
+        self._ringed = self._before is not None and self._ring.target is self._before
         self.lie_over()
         self.show()
         self.raise_()
@@ -43,14 +46,22 @@ class Sheet(QWidget):
         first.setFocus(Qt.FocusReason.PopupFocusReason)
         self._ring.by_keyboard = kept
 
-    def close_sheet(self) -> None:
-        """Hide it; the focus goes back to where it was."""
+    def close_sheet(self, *, leads_on: bool = False) -> None:
+        """Hide it; the focus goes back to where it was, with a ring if it had one.
+
+        Args:
+            leads_on: to a page, where whoever came by keyboard goes on with the ring.
+        """
         if not self.isVisible():
             return
         before, self._before = self._before, None
         if before is not None and isValid(before) and before.isVisible():
             before.setFocus(Qt.FocusReason.PopupFocusReason)
         self.hide()
+        if before is None and (pushed := self._window.focusWidget()) is not None:
+            pushed.clearFocus()  # Qt has moved it on to whatever comes next
+        if not self._ringed and not leads_on:
+            self._ring.leave()
 
     def lie_over(self) -> None:
         """Take the window's whole area."""

@@ -16,6 +16,8 @@ from core.contracts.status import GridStatus, LogLine, RunStatus
 from core.contracts.telemetry import Told
 from core.contracts.trunk_status import TrunkParams, TrunkStatus
 
+UNSEEN_S = 5.0
+"""Between two statuses while nobody sees the window: the tray, and what it tells, need no more."""
 RUN_DEADLINE_S = 60.0
 MEET_S = 30.0
 """For the manifest of a link, and for a run that is saved or begun."""
@@ -25,6 +27,17 @@ PREDICT_DEADLINE_S = 35.0
 
 class WorkerClient(Connection):
     """A connection to the worker of a data folder. Of `done` and `failed` exactly one is called, later."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._every_s = 0.0
+        self.connected.connect(lambda snapshot: self._every_s and self.request("pace", wire.PaceParams(self._every_s)))
+
+    def keep_pace(self, seen: bool) -> None:
+        """Be told the status whenever there are new figures, or, unless somebody sees them, less often."""
+        self._every_s = 0.0 if seen else UNSEEN_S
+        if self.is_connected:
+            self.request("pace", wire.PaceParams(self._every_s))
 
     def pause(self, seconds: float | None = None, failed: Failed = note) -> None:
         self.request("pause", wire.PauseParams(seconds), failed=failed)

@@ -111,7 +111,7 @@ class Placing:
         kernel_gate, origin = self._kernel_gate, self._place
         self._place = kernel_gate.device = device
         if device is not origin:
-            kernel_gate.duty.meter(time.process_time if device is CPU else lambda: kernel_gate.load.seconds)
+            kernel_gate.meter()
             self._changed()
         for backend in list(self._residents.backends.values()):
             if backend.is_used:

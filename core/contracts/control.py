@@ -178,6 +178,13 @@ class StatusParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """None: the first one. Who listens to a run that is left, hears of the first one, too."""
 
 
+class PaceParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`pace`, of a subscriber: how often it wants the status. A new state is told at once whatever it says."""
+
+    every_s: Annotated[float, msgspec.Meta(ge=0, le=60)] = 0.0
+    """At most every so many seconds; 0: whenever there are new figures."""
+
+
 class Bye(msgspec.Struct, frozen=True):
     """The worker is about to end because somebody asked for it; clients end too or stay disconnected."""
 

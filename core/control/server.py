@@ -180,7 +180,7 @@ class _Session:
                 for stream in self._streams.values():
                     stream.cancel()
         finally:
-            self._worker.unlisten(self._push)
+            self._worker.listeners.remove(self._push)
             if hello.client != "cli":
                 self._worker.windows.went(hello.pid)
 
@@ -235,6 +235,7 @@ class _Session:
         methods: dict[str, tuple[type[msgspec.Struct], Callable[[Any], Any]]] = {
             "status": (wire.StatusParams, lambda params: worker.status(params.run)),
             "subscribe": (wire.StatusParams, lambda params: worker.listen(self._push, params.run)),
+            "pace": (wire.PaceParams, lambda params: worker.pace(self._push, params.every_s)),
             "pause": (wire.PauseParams, lambda params: worker.policy.pause(params.seconds, arrived)),
             "pause_gpu": (_NoParams, lambda _: worker.policy.pause_gpu(arrived)),
             "resume": (_NoParams, lambda _: worker.policy.resume()),

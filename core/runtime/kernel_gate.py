@@ -90,6 +90,7 @@ class KernelGate:
         self._asking += 1
         if self._asking == 1:
             self._for_others.set(FOR_OTHERS)
+            self.meter()
 
     def step_back(self) -> None:
         """End it in a moment. To be called from the loop's thread."""
@@ -99,7 +100,16 @@ class KernelGate:
         self._asking -= 1
         if not self.is_aside:
             self._for_others.set(1.0)
+            self.meter()
             self._tell_opened()
+
+    def meter(self) -> None:
+        """Count what is used from now on: processor time, but on other devices, and while somebody asks the model, that
+        of the training kernels. Training rested for seconds else, to make up for an answer that it had waited for."""
+        if self.device is CPU and not self.is_aside:
+            self.duty.meter(time.process_time)
+        else:
+            self.duty.meter(lambda: self.load.seconds * self.duty.threads)
 
     def hold(self) -> None:
         """Let no kernel start until `release`: a word that matters is on its way. A signal's handler may call it."""

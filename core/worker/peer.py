@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import psutil
 
@@ -20,10 +20,10 @@ from core.contracts.control import Bye, Snapshot
 from core.contracts.credit import BoardParams, Credit, Leaderboard, Published
 from core.contracts.errors import HearthError
 from core.contracts.notices import Notice, english
-from core.contracts.status import STATE_WORD, BenchmarkStatus, CurvePoint, LogLine, RunStatus, Status
+from core.contracts.status import STATE_WORD, BenchmarkStatus, CurvePoint, LogLine, RunStatus, State, Status
 from core.logs import Ring
 from core.net.background import Background
-from core.policy.decide import Decision
+from core.policy.inputs import Wishes
 from core.policy.limits.traffic import Traffic
 from core.store import settings_file
 from core.store.quota import Quota
@@ -35,6 +35,7 @@ from core.worker.devices import Devices
 from core.worker.energy import Energy
 from core.worker.events import Events
 from core.worker.limits import Caps
+from core.worker.listeners import Listener, Listeners
 from core.worker.places import NetworkOptions
 from core.worker.policy import Policy
 from core.worker.report import Report
@@ -48,10 +49,7 @@ log = logging.getLogger(__name__)
 TICK_S = 1.0
 """Countdowns change once a second, also when nothing else happens."""
 PUBLISH_S = 0.5
-"""Listeners get figures no more often; a new state is told at once."""
-
-Told = Literal["status", "curve", "log", "settings", "bye"]
-Listener = Callable[[Told, Any], None]
+"""Listeners get figures no more often; a new state, or wish of the user, is told at once."""
 
 
 class Peer:
@@ -82,11 +80,10 @@ class Peer:
         chosen, kept = opening.runs(folder, self._files, self.settings, run, self._notes)
         self.ledger, self.windows = Ledger(folder), Windows()
         self._changing, self._commands = asyncio.Lock(), Background()
-        self._listeners: dict[Listener, str] = {}
-        """Each with the id of the run that it is told of."""
+        self.listeners = Listeners()
         self._changed, self._loop = asyncio.Event(), asyncio.get_running_loop()
         self._fault: HearthError | None = None
-        self._told: Decision | None = None  # the decision that was published last
+        self._told: tuple[State, Wishes] | None = None  # what was decided, and wished, when it was published last
         self._ring, self._published = ring, 0.0
         self._yields = Yields(self.ledger.earlier.yields, self.ledger.earlier.yield_count, self.ledger.yielded)
         self.network = opening.network(
@@ -112,7 +109,7 @@ class Peer:
         self._meter()
         self.policy.decide()  # also by what was used this month: compute is not started to be stopped
         self._caps.apply(self.policy.decision, self.policy.signals, self.settings)  # nor the network joined to be left
-        ring.listener = lambda line: self._from_any_thread(self._tell, "log", line)
+        ring.listener = lambda line: self._from_any_thread(self.listeners.tell, "log", line)
 
     def _made_policy(self, computes: bool) -> Policy:
         return Policy(
@@ -183,7 +180,7 @@ class Peer:
             log.warning("Hearth has quit; what it trained since the last checkpoint could not be saved.")
         if self._fault is not None:
             raise self._fault  # without a goodbye, which would be taken for the user's wish
-        self._tell("bye", Bye("Hearth was asked to quit."))
+        self.listeners.tell("bye", Bye("Hearth was asked to quit."))
 
     # what clients ask for; nothing of it changes anything
 
@@ -272,7 +269,7 @@ class Peer:
         self.policy.set_settings(settings)
         log.info("Settings changed: %s.", ", ".join(f"{name} = {value}" for name, value in changes.items()))
         self._changed.set()
-        self._tell("settings", values := dataclasses.asdict(settings))
+        self.listeners.tell("settings", values := dataclasses.asdict(settings))
         return values
 
     async def join_run(self, name: str, weight: int) -> RunStatus:
@@ -310,14 +307,15 @@ class Peer:
             RunError: there is no such run.
         """
         run = self.runs.named(name)
-        self._listeners[listener] = run.id
+        self.listeners.add(listener, run.id)
         return Snapshot(
             self._report.status(run, self.settings), dataclasses.asdict(self.settings), run.compute.progress.curve
         )
 
-    def unlisten(self, listener: Listener) -> None:
-        """Call it no more."""
-        self._listeners.pop(listener, None)
+    def pace(self, listener: Listener, every_s: float) -> None:
+        """See `Listeners.pace`."""
+        self.listeners.pace(listener, every_s)
+        self._changed.set()
 
     # inside
 
@@ -349,12 +347,11 @@ class Peer:
             if self.runs.overdue():
                 self._commands.start(self._renew_runs(), "new manifests")
             self.ledger.tick()
-            before, self._told = self._told, decision
-            if before is None or decision.state != before.state:
+            before, self._told = self._told, (decision.state, self.policy.wishes)
+            if before is None or decision.state != before[0]:
                 log.info("%s: %s", STATE_WORD[decision.state], english((*decision.reason, *decision.until)))
-                self._publish(now)
-            elif now - self._published >= PUBLISH_S:
-                self._publish(now)
+            if self._told != before or now - self._published >= PUBLISH_S:
+                self._publish(now, at_once=self._told != before)
             self._changed.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TICK_S):
@@ -373,23 +370,14 @@ class Peer:
         self.policy.usage = self._caps.measure(usage)
 
     def _evaluated(self, run_id: str, point: CurvePoint) -> None:
-        self._tell("curve", point, run_id)
+        self.listeners.tell("curve", point, run_id)
 
-    def _publish(self, now: float) -> None:
-        """Tell each listener of its run; who listens to one that is gone, hears of the first one from now on."""
+    def _publish(self, now: float, at_once: bool = False) -> None:
         self._published = now
         runs = {run.id: run for run in self.runs}
-        for listener, shown in self._listeners.items():
-            if shown not in runs:
-                self._listeners[listener] = self.runs.first.id
-        for run_id in {*self._listeners.values()}:
-            self._tell("status", self._report.status(runs[run_id], self.settings), run_id)
-
-    def _tell(self, event: Told, data: Any, run_id: str | None = None) -> None:
-        """Tell all listeners, or those of one run."""
-        for listener, shown in [*self._listeners.items()]:
-            if run_id in (None, shown):
-                listener(event, data)
+        self.listeners.tell_status(
+            lambda run_id: self._report.status(runs[run_id], self.settings), runs, self.runs.first.id, now, at_once
+        )
 
     def _from_any_thread(self, call: Callable[..., object], *arguments: Any) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended

@@ -43,6 +43,10 @@
       </translation>
     </message>
     <message>
+      <source>Press Enter again if you agree.</source>
+      <translation>Drück noch einmal die Eingabetaste, wenn du zustimmst.</translation>
+    </message>
+    <message>
       <source>Nothing runs and nothing is sent until you agree.</source>
       <translation>Nichts läuft und nichts wird gesendet, bevor du zustimmst.</translation>
     </message>
@@ -1460,6 +1464,10 @@
     <message>
       <source>left out</source>
       <translation>entfällt</translation>
+    </message>
+    <message>
+      <source>Y</source>
+      <translation>D</translation>
     </message>
     <message numerus="yes">
       <source>{silent} of %Ln expert(s) did not answer; the others took over their weight.</source>

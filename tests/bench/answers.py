@@ -13,6 +13,7 @@ import msgspec
 import psutil
 
 from core.contracts.control import Continued, GenerateParams, Prediction, PredictParams
+from core.contracts.ledger import Totals
 from core.contracts.status import Status
 from core.control.client import ControlClient
 from tests.bench.machine import progress, spread
@@ -45,9 +46,9 @@ def measure(quick: bool) -> dict[str, Any]:
     """Ask while training and while paused, in turn.
 
     Returns:
-        For each setting the medians, the share of the paused speed, and the seconds from the end of the answer to
-        further samples of each run in what the worker tells, which it does twice a second and after whole batches;
-        beside that, the same between two samples with no question in between.
+        For each setting the medians, the share of the paused speed, and the seconds from the end of the answer until
+        each run trains again: until the worker tells of more seconds of training kernels, and of further samples, which
+        come with whole batches. It tells twice a second. Beside that, how long samples take with no question.
     """
     return {name: _of(runs, QUICK if quick else ROUNDS) for name, runs in RUNS.items()}
 
@@ -60,7 +61,8 @@ def _of(runs: list[str], rounds: int) -> dict[str, Any]:
 
 
 def _in_turn(running: RunningWorker, runs: list[str], rounds: int) -> dict[str, Any]:
-    training, paused, back, usual = [], [], [], []
+    training, paused = list[Answering](), list[Answering]()
+    back, samples, usual = list[float](), list[float](), list[float]()
     answers, count = (_pictures, PICTURES) if runs[0] == "digits" else (_text, LENGTH)
 
     def ask(client: ControlClient, run: str) -> Answering:
@@ -72,9 +74,10 @@ def _in_turn(running: RunningWorker, runs: list[str], rounds: int) -> dict[str, 
     with ControlClient(running.folder) as client:
         for number in range(rounds):
             _until_all_grew(client, runs)
-            usual.append(_until_all_grew(client, runs))
+            usual.append(_until_all_grew(client, runs)[1])
             training.append(ask(client, runs[0]))
-            back.append(_until_all_grew(client, runs))
+            for times, seconds in zip((back, samples), _until_all_grew(client, runs), strict=True):
+                times.append(seconds)
             client.call("pause", {}, dict)
             wait_until(lambda: _is_idle(client), "a stop")
             ask(client, runs[0])  # what is saved after the stop is no part of a paused PC's speed
@@ -91,7 +94,8 @@ def _in_turn(running: RunningWorker, runs: list[str], rounds: int) -> dict[str, 
         "cpu_ms_paused": spread([one.cpu_ms for one in paused]),
         "first_s_training": spread([one.first_s for one in training]),
         "first_s_paused": spread([one.first_s for one in paused]),
-        "samples_again_s": spread(back),
+        "training_again_s": spread(back),
+        "samples_again_s": spread(samples),
         "samples_usually_s": spread(usual),
     }
 
@@ -117,16 +121,25 @@ def _cpu_s(running: RunningWorker) -> float:
     return sum(sum(one.cpu_times()[:2]) for one in (worker, *worker.children()))
 
 
-def _until_all_grew(client: ControlClient, runs: list[str]) -> float:
-    """Seconds until each run tells of more samples."""
-    start, before = time.monotonic(), _samples(client, runs)
-    grew = lambda: all(now > then for now, then in zip(_samples(client, runs), before, strict=True))  # noqa: E731
-    wait_until(grew, "training")
-    return time.monotonic() - start
+def _until_all_grew(client: ControlClient, runs: list[str]) -> tuple[float, float]:
+    """Seconds until the worker tells of more training kernels of each run, and of more samples."""
+    start, before, found = time.monotonic(), _done(client, runs), [0.0, 0.0]
+
+    def both() -> bool:
+        for which, (now, then) in enumerate(zip(_done(client, runs), before, strict=True)):
+            if not found[which] and all(one > other for one, other in zip(now, then, strict=True)):
+                found[which] = time.monotonic() - start
+        return all(found)
+
+    wait_until(both, "training")
+    return found[0], found[1]
 
 
-def _samples(client: ControlClient, runs: list[str]) -> list[int]:
-    return [run.samples for run in client.call("status", {}, Status).runs if run.name in runs]
+def _done(client: ControlClient, runs: list[str]) -> tuple[list[float], list[float]]:
+    """Seconds of kernels, and samples, of each run so far."""
+    told = [run for run in client.call("status", {}, Status).runs if run.name in runs]
+    totals = client.call("totals", {}, Totals).all.runs
+    return [totals[run.id].seconds if run.id in totals else 0.0 for run in told], [run.samples for run in told]
 
 
 def _is_idle(client: ControlClient) -> bool:

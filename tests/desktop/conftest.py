@@ -172,6 +172,7 @@ class ToyWorker:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.welcome = wire.Welcome(wire.PROTOCOL, "0.1.0", os.getpid())
         self.answers: dict[str, Callable[[dict[str, Any]], Any]] = {
+            "doctor": lambda params: [],
             "subscribe": lambda params: wire.Snapshot(make_status(), self.settings, [CurvePoint(64, 2048, 1, 0.5)]),
             "status": lambda params: make_status(),
             "log": lambda params: [LogLine(time.time(), "info", "worker", "started")],

@@ -21,6 +21,7 @@ from app.pages.network.network_page import NetworkPage
 from app.system.single_instance import Instance
 from app.theme import theme
 from app.window.view_settings import VIEW_FILE
+from app.worker.client import UNSEEN_S
 from app.worker.course import CURVE_POINTS
 from app.worker.shown import LEAVING
 from app.worker.supervision import Phase, Report
@@ -176,6 +177,25 @@ def test_closing_hides_and_says_so_once(start: Start, told: list[str]) -> None:
     desktop = start()
     desktop.window.close()
     assert told == [module.IN_TRAY]
+
+
+def test_a_window_in_the_tray_is_told_less_often_and_the_tray_at_once(
+    qtbot: QtBot, start: Start, toy: ToyWorker, told: list[str]
+) -> None:
+    desktop = start()
+    assert "pace" not in toy.methods(), "a window that is seen is told all there is"
+    desktop.window.close()
+    qtbot.waitUntil(lambda: ("pace", {"every_s": UNSEEN_S}) in toy.asked)
+    toy.tell("status", make_status(state="paused"))
+    qtbot.waitUntil(lambda: "Paused" in desktop.tray.icon.toolTip())
+    assert "Paused" not in desktop.window.sidebar.chip.accessibleName()
+    toy.hang_up()  # another worker knows nothing of it
+    toy.asked.clear()
+    qtbot.waitUntil(lambda: ("pace", {"every_s": UNSEEN_S}) in toy.asked)
+    desktop.raise_window()
+    qtbot.waitUntil(lambda: ("pace", {"every_s": 0.0}) in toy.asked)
+    toy.tell("status", make_status(state="paused"))
+    qtbot.waitUntil(lambda: "Paused" in desktop.window.sidebar.chip.accessibleName())
 
 
 def test_without_a_tray_closing_minimises_and_says_so(start: Start, has_tray: list[bool], told: list[str]) -> None:

@@ -103,6 +103,7 @@ def test_enter_goes_on_but_agrees_only_by_the_button(
     first.consent.heading.setFocus()
     key(first.consent.heading, Qt.Key.Key_Return)
     assert first.next.hasFocus() and consent.read(folder) is None, "it only offers the button"
+    assert desktop.window.ring.target is first.next and first.consent.notice.isVisible(), "and says so"
     key(first.next, Qt.Key.Key_Return)
     given = consent.read(folder)
     assert given is not None and (given.terms, given.given) == (consent.TERMS, "app")

@@ -520,6 +520,7 @@ def test_the_sidebar_counts_the_experts_that_are_hosted_here(qtbot: QtBot) -> No
     window = MainWindow([Page("home", "Home", "home"), Page("experts", "Experts", "experts")], Actions())
     window.may_close = True
     qtbot.addWidget(window)
+    window.show()
     window.update_status(make_status())
     assert [button.accessibleDescription() for button in window.sidebar.buttons] == ["", "32 hosted here"]
     window.update_status(make_status(experts=[]))

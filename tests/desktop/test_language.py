@@ -92,19 +92,19 @@ def test_what_goes_wrong_is_told_in_the_windows_language(qtbot: QtBot, start: St
 @pytest.mark.parametrize(
     ("name", "days", "clocks"),
     [
-        ("en_US", "September 4|Sep 4|September 4, 2026|Fri Sep 4", "2:05 PM|2 PM|Fri 2:05 PM"),
-        ("en_GB", "4 September|4 Sept|4 September 2026|Fri 4 Sept", "14:05|14:00|Fri 14:05"),
-        ("de_DE", "4. September|4. Sept.|4. September 2026|Fr. 4. Sept.", "14:05|14:00|Fr 14:05"),
-        ("es_ES", "4 de septiembre|4 de sept|4 de septiembre de 2026|vie 4 de sept", "14:05|14:00|vie 14:05"),
+        ("en_US", "September 4|Sep 4|September 4, 2026|Fri Sep 4", "2:05 PM|2:05:09 PM|2 PM|Fri 2:05 PM"),
+        ("en_GB", "4 September|4 Sept|4 September 2026|Fri 4 Sept", "14:05|14:05:09|14:00|Fri 14:05"),
+        ("de_DE", "4. September|4. Sept.|4. September 2026|Fr. 4. Sept.", "14:05|14:05:09|14:00|Fr 14:05"),
+        ("es_ES", "4 de septiembre|4 de sept|4 de septiembre de 2026|vie 4 de sept", "14:05|14:05:09|14:00|vie 14:05"),
     ],
 )
 def test_days_and_clocks_are_written_as_the_locale_has_them(name: str, days: str, clocks: str) -> None:
-    at = datetime(2026, 9, 4, 14, 5)
+    at = datetime(2026, 9, 4, 14, 5, 9)
     try:
         use(Catalogue(read("en")), QLocale(name))
         told_days = [day(at), day(at, short=True), day(at, year=True), day(at, short=True, weekday=True)]
         paused = told(notice("choice.paused_until", end=at.timestamp()), at.timestamp() - 86_400)
-        told_clocks = [clock(at), hour(14), paused.removeprefix("Paused until ")]
+        told_clocks = [clock(at), clock(at, seconds=True), hour(14), paused.removeprefix("Paused until ")]
     finally:
         speak("system")
     assert "|".join(told_days) == days

@@ -136,6 +136,8 @@ def test_the_check_names_what_is_wrong_and_what_to_do(qtbot: QtBot, toy: ToyWork
         Finding("clock", False, plain("+91.0 s against other peers"), plain("Set this PC's clock.")),
         Finding("nat", None, plain("not known"), plain("A backbone peer measures it.")),
     ]
+    qtbot.waitUntil(lambda: page.test.check.isEnabled() and page.test.said.text().startswith("Everything"))
+    assert toy.methods().count("doctor") == 1, "it is not empty for whoever opens the page"
     page.test.check.click()
     assert not page.test.check.isEnabled()
     qtbot.waitUntil(lambda: len(page.test.rows) == 3)
@@ -152,7 +154,7 @@ def test_a_worker_without_a_network_is_no_fault(
     toy.answers["network"] = lambda params: wire.ErrorInfo("network", plain(alone))
     page.look()
     qtbot.waitUntil(lambda: page.reach.word.text() == "Alone")
-    assert page.alone.isVisible() and not page.notice.isVisible()
+    assert page.alone.isVisible() and not page.notice.isVisible() and not page.test.isVisible()
     assert "is off in Settings" in page.alone._words.text()
     for nothing in (page.reach.peer, page.reach.address, page.reach._asks, page.peers, page.alone.line):
         assert not nothing.isVisible()

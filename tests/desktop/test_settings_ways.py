@@ -44,6 +44,20 @@ def marked(page: SettingsPage) -> str:
     return next(name for name, entry in page.side.entries.items() if entry.isChecked())
 
 
+def test_each_section_is_marked_while_it_is_read_also_the_last(qtbot: QtBot, page: SettingsPage) -> None:
+    bar = page._scroll.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    found: dict[str, int] = {}
+    for at in range(0, bar.maximum() + 1, 4):
+        bar.setValue(at)
+        found[marked(page)] = found.get(marked(page), 0) + 4
+    assert [*found] == listed(page)
+    total = bar.maximum() + page._scroll.viewport().height()
+    for name, room in found.items():
+        part = page.sections[name].height() / total
+        assert room > 0.5 * part * bar.maximum() > 0, (name, room, part)
+
+
 def test_the_index_leads_to_each_section(page: SettingsPage) -> None:
     cards = sorted(page.sections, key=lambda name: page.sections[name].y())
     assert listed(page) == cards and marked(page) == "Run and start"

@@ -467,7 +467,12 @@ def test_letters_stay_with_their_peers() -> None:
         "ember_fill",
         *("peer_a", "peer_b", "peer_c", "peer_rest"),
     ]
-    assert {hosts.letter(str(number)) for number in range(40)} == {*LETTERS[4:], "+"}
+    assert {hosts.letter(str(number)) for number in range(40)} == {*LETTERS[4:], "+"} - {"Y"}
+    try:
+        speak("de")
+        assert [hosts.letter(host) for host in ("local", "b", "a", "c", "d")] == ["D", "A", "B", "C", "E"], "of du"
+    finally:
+        speak("system")
     assert name_of(LOFT) == called(LOFT)
 
 

@@ -174,6 +174,7 @@ def test_one_thing_has_one_rounding_wherever_it_is_written() -> None:
         assert KINDS["seconds"].write(seconds) == KINDS["seconds"].short(seconds) == duration(seconds) == words
     bars = {20.0: "20 s", 96.0: "2 min", 5_940.0: "1:39 h", 36_180.0: "10:03 h", 4.3e6: "1,194 h"}
     assert [tight(seconds) for seconds in bars] == list(bars.values()), "as the figure beside them"
+    assert [KINDS["samples"].short(many) for many in (154_272, 1_542_720)] == ["154,272", "1.54 M"]
     for size in (0, 812, 999.6, 4_249_000, 99_960_000, 155_700_000, 3.1e12):
         written = data_size(size)
         assert KINDS["tokens"].short(size) == KINDS["tokens"].write(size) == written

@@ -62,6 +62,24 @@ def waiting(**changes: object) -> object:
     return make_status(state="waiting", **{**figures, **changes})
 
 
+def test_the_ring_comes_back_only_where_it_was(qtbot: QtBot, window: MainWindow) -> None:
+    clicked, by_keyboard = window.sidebar.buttons
+    QTest.mouseClick(clicked, Qt.MouseButton.LeftButton)
+    clicked.setFocus(Qt.FocusReason.MouseFocusReason)
+    for button, ringed in ((clicked, False), (by_keyboard, True)):
+        assert window.ring.isVisible() is ringed
+        QTest.keyClick(window, Qt.Key.Key_F1)
+        assert window.ring.target is window.why.close_button
+        QTest.keyClick(window.why.close_button, Qt.Key.Key_Escape)
+        assert button.hasFocus() and window.ring.isVisible() is ringed
+        QTest.keyClick(window, Qt.Key.Key_2, Qt.KeyboardModifier.ControlModifier)
+    by_keyboard.clearFocus()
+    window.ring.leave()
+    QTest.keyClick(window, Qt.Key.Key_F1)
+    QTest.keyClick(window.why.close_button, Qt.Key.Key_Escape)
+    assert window.focusWidget() is None and not window.ring.isVisible(), "nothing had the focus"
+
+
 def test_f1_shows_every_rule_with_verdict_and_end(qtbot: QtBot, window: MainWindow) -> None:
     window.update_status(waiting(yields=YieldStatus(37, 62.0, 118.0, [40.0, 62.0, 118.0])))  # type: ignore[arg-type]
     QTest.keyClick(window, Qt.Key.Key_F1)

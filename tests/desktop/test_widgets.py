@@ -23,6 +23,7 @@ from app.pages.network.peers_card import PeersCard
 from app.theme import theme
 from app.widgets.basics import Bar, Card, ElidedLabel, Pair
 from app.widgets.buttons import Button, Segmented, Switch
+from app.widgets.while_seen import WhileSeen
 from app.window.main_window import MainWindow
 from app.window.page import Page
 from app.window.pause_button import PauseButton, fill_pause_menu, pause_choices, when
@@ -211,6 +212,7 @@ def test_a_lost_worker_is_told_to_one_page_at_a_time(plain_theme: None, qtbot: Q
     window = MainWindow(pages, Actions())
     window.may_close = True
     qtbot.addWidget(window)
+    window.show()
     window.set_connected(False, "Worker stopped.")
     assert shown.heard == [False] and not any(page.heard for page in hidden)
     window.open_page("experts")
@@ -223,6 +225,43 @@ def test_a_lost_worker_is_told_to_one_page_at_a_time(plain_theme: None, qtbot: Q
     assert [page.heard for page in hidden] == [[True, 64], [False, True, 64], [True, 64]]
     window.update_status(make_status(step=65))
     assert all(page.heard[-1] == 65 for page in pages)
+
+
+@pytest.mark.parametrize("away", ["hide", "showMinimized"])
+def test_a_window_that_nobody_sees_works_for_no_status(plain_theme: None, qtbot: QtBot, away: str) -> None:
+    shown, other = pages = [Listener("home"), Listener("model")]
+    window = MainWindow(pages, Actions())
+    window.may_close = True
+    qtbot.addWidget(window)
+    looks: list[None] = []
+    WhileSeen(shown, 3_600_000, lambda: looks.append(None))
+    window.show()
+    qtbot.waitExposed(window)
+    window.set_connected(True)
+    window.update_status(make_status(step=1))
+    qtbot.waitUntil(lambda: [page.heard for page in pages] == [[True, 1]] * 2)
+    getattr(window, away)()
+    qtbot.waitUntil(lambda: not window.sight.seen)
+    before = len(looks)
+    window.update_status(make_status(step=2))
+    window.update_status(make_status(step=3, state="paused"))
+    assert [page.heard for page in pages] == [[True, 1]] * 2 and "Paused" not in window.sidebar.chip.accessibleName()
+    window.showNormal()
+    qtbot.waitUntil(lambda: window.sight.seen)
+    assert [page.heard for page in pages] == [[True, 1, 3]] * 2, "the newest, and once"
+    assert "Paused" in window.sidebar.chip.accessibleName() and len(looks) > before
+    window.update_status(make_status(step=4))
+    assert shown.heard[-1] == other.heard[-1] == 4
+
+
+def test_figures_from_before_a_worker_was_lost_stay_also_if_nobody_saw_them(plain_theme: None, qtbot: QtBot) -> None:
+    page = Listener("home")
+    window = MainWindow([page], Actions())
+    qtbot.addWidget(window)
+    window.update_status(make_status(step=5))
+    assert page.heard == []
+    window.set_connected(False, "Worker stopped.")
+    assert page.heard == [5, False]
 
 
 def test_ctrl_shift_p_pauses_and_resumes(plain_theme: None, qtbot: QtBot) -> None:

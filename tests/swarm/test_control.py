@@ -485,6 +485,21 @@ def test_subscribers_hear_of_changes(paused: RunningWorker) -> None:
         assert any(event["event"] == "status" and event["data"]["until_time"] for event in events)
 
 
+def test_who_wants_news_seldom_hears_at_once_of_what_somebody_chose(paused: RunningWorker) -> None:
+    with greet(paused.folder) as connection:
+        lines = connection.makefile("rb")
+        assert json.loads(lines.readline())["protocol"] == PROTOCOL
+        connection.sendall(
+            b'{"id": 1, "method": "subscribe"}\n{"id": 2, "method": "pace", "params": {"every_s": 60}}\n'
+        )
+        while json.loads(lines.readline()).get("id") != 2:
+            pass
+        paused.call("pause", {"seconds": 60})
+        connection.settimeout(30)
+        while not json.loads(lines.readline()).get("data", {}).get("until_time"):
+            pass
+
+
 def test_the_worker_is_light(paused: RunningWorker) -> None:
     (process,) = paused.status().processes
     assert process.memory_mb < 60

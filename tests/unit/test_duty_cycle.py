@@ -1,6 +1,7 @@
 """The duty cycle with a clock of its own: the share is kept, rests are short, nobody spins."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -98,3 +99,21 @@ async def test_a_switch_rests_wakes_all_who_wait_and_is_off_at_once() -> None:
     assert max(order.index(number) for number in range(4)) < 8  # all have had a turn before any has finished twice over
     kernel_gate.close()
     assert not kernel_gate.may_start()
+
+
+async def test_an_answer_is_not_made_up_for_by_a_rest() -> None:
+    gate = KernelGate()
+    gate.duty.set(0.1)
+    gate.open()
+    with gate.aside():
+        busy = time.process_time() + 0.5
+        while time.process_time() < busy:
+            pass
+    while gate.is_aside:  # noqa: ASYNC110  (it ends soon)
+        await asyncio.sleep(0.01)
+    assert gate.may_start(), "at once, although a tenth of the time is to be used"
+    with gate.aside():
+        gate.load.worked(0.5, time.monotonic())  # a training kernel that other peers waited for
+    while gate.is_aside:  # noqa: ASYNC110  (it ends soon)
+        await asyncio.sleep(0.01)
+    assert not gate.may_start() and gate.resting, "which counts"

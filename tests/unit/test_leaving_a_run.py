@@ -25,7 +25,8 @@ from core.swarm.state_room import StateRoom
 from core.swarm.work_gate import WorkGate
 from core.worker.community import Community
 from core.worker.compute.questions import ANSWER_S
-from core.worker.peer import Listener, Peer
+from core.worker.listeners import Listener
+from core.worker.peer import Peer
 from core.worker.run import Run
 from core.worker.swarm import Swarm
 from tests.dht_peers import peers, until

@@ -58,9 +58,9 @@ class Kind(NamedTuple):
     """Whether there is none of it while this PC does not compute."""
 
     def short(self, amount: float) -> str:
-        """As `write` does, but a count in three figures and without a unit: "1.24 M"."""
+        """As `write` does, but a count without a unit, and from a million on in three figures: "1.24 M"."""
         if self.scale is PLAIN:
-            return count(amount, EXACT)
+            return count(amount, SHORTENED)
         return self.write(amount) if amount else f"0 {self.scale(self.usual)[1]}"
 
 
@@ -101,7 +101,9 @@ def _by_size(*steps: tuple[float, float, str]) -> Callable[[float], tuple[float,
 
 
 EXACT = 100_000
-"""Counts below are written with all their digits."""
+"""Counts below are written with all their digits at a scale."""
+SHORTENED = 1_000_000
+"""And elsewhere, as sentences have them with all of theirs."""
 PLAIN = _by_size((0, 1, ""), (EXACT, 1e3, "k"), (1e6, 1e6, "M"), (1e9, 1e9, mark("bn")))
 SIZE = _by_size((0, 1, "B"), (1e3, 1e3, "kB"), (1e6, 1e6, "MB"), (1e9, 1e9, "GB"), (1e12, 1e12, "TB"))
 TIME = _by_size((0, 1, "s"), (MINUTE, MINUTE, "min"), (HOUR, HOUR, "h"))

@@ -11,7 +11,7 @@ from app import theme as look
 from app.formats import milliseconds, percent, tip
 from app.icons import smooth
 from app.language import tr
-from app.pages.model.answering_hosts import HERE, LOCAL, Hosts, name_of, short_name_of
+from app.pages.model.answering_hosts import LOCAL, Hosts, here, name_of, short_name_of
 from app.theme import theme
 from app.widgets.basics import Bar, Label
 from app.widgets.boxes import grid_box
@@ -210,8 +210,8 @@ def cell_kind(answer: Answer | None, hosted: bool, peers: bool = False) -> str:
     return "hosted" if hosted else "peers" if peers else "empty"
 
 
-def paint_cell(painter: QPainter, rect: QRectF, kind: str, letter: str = HERE, tone: str = "ember_fill") -> None:
-    """One cell of a grid or of its legend; letter and tone are those of who answered."""
+def paint_cell(painter: QPainter, rect: QRectF, kind: str, letter: str = "", tone: str = "ember_fill") -> None:
+    """One cell of a grid or of its legend; letter and tone are those of who answered; "" is this PC's."""
     colors, radius = theme(), rect.width() * look.CELL_RADIUS
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(colors.color(tone if kind == "lit" else "sunken"))
@@ -228,7 +228,7 @@ def paint_cell(painter: QPainter, rect: QRectF, kind: str, letter: str = HERE, t
         font.setPixelSize(max(8, round(rect.height() * 0.58)))
         painter.setFont(font)
         painter.setPen(colors.color("on_fill" if tone == "ember_fill" else "on_peer"))
-        painter.drawText(rect, int(Qt.AlignmentFlag.AlignCenter), letter)
+        painter.drawText(rect, int(Qt.AlignmentFlag.AlignCenter), letter or here())
     elif kind == "late":
         painter.setPen(QPen(colors.color("text2"), 1.5))
         inner = rect.adjusted(*(rect.width() * share for share in (0.3, 0.3, -0.3, -0.3)))
@@ -239,12 +239,12 @@ def paint_cell(painter: QPainter, rect: QRectF, kind: str, letter: str = HERE, t
 class Swatch(QWidget):
     """A cell alone, for the legend and for the list."""
 
-    def __init__(self, kind: str, letter: str = HERE, tone: str = "ember_fill", side: int = 14) -> None:
+    def __init__(self, kind: str, letter: str = "", tone: str = "ember_fill", side: int = 14) -> None:
         super().__init__()
         self._shown = (kind, letter, tone)
         self.setFixedSize(theme().px(side), theme().px(side))
 
-    def set(self, kind: str, letter: str = HERE, tone: str = "ember_fill") -> None:
+    def set(self, kind: str, letter: str = "", tone: str = "ember_fill") -> None:
         if (kind, letter, tone) != self._shown:
             self._shown = (kind, letter, tone)
             self.update()

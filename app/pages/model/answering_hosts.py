@@ -6,11 +6,14 @@ from core.contracts.peer_names import called, two_words
 
 LOCAL = "local"
 """This PC, in `Answer.host`."""
-HERE = "Y"
-"""The letter of this PC."""
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXZ"
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 TONES = ("peer_a", "peer_b", "peer_c")
 REST = "peer_rest"
+
+
+def here() -> str:
+    """The letter of this PC: that of "you"."""
+    return tr("Y")
 
 
 class Hosts:
@@ -21,7 +24,8 @@ class Hosts:
 
     def letter(self, host: str) -> str:
         place = self._place(host)
-        return HERE if place is None else LETTERS[place] if place < len(LETTERS) else "+"
+        letters = LETTERS.replace(here(), "")
+        return here() if place is None else letters[place] if place < len(letters) else "+"
 
     def tone(self, host: str) -> str:
         """The colour role of what it did."""

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from app import theme as look
 from app.language import mark, tr
 from app.pages.model.answer_grid import CELL_MAXIMUM, PAD, AnswerGrid, AnswerList, Swatch, fold
-from app.pages.model.answering_hosts import HERE, Hosts, absent, missing
+from app.pages.model.answering_hosts import Hosts, absent, missing
 from app.theme import theme
 from app.widgets.basics import Card, Divider, Label, Notice, Pair
 from app.widgets.boxes import STRETCH, add, grid_box, hbox, holding, vbox
@@ -24,7 +24,7 @@ CELL_UPRIGHT = 22
 MAX_SIDE = 16
 """Cells a side of the largest grid that is drawn."""
 LEGEND = {
-    ("lit", HERE, "ember_fill"): mark("This PC"),
+    ("lit", "", "ember_fill"): mark("This PC"),
     ("lit", "A", "peer_a"): mark("Another peer"),
     ("hosted", "", ""): mark("Hosted here"),
     ("peers", "", ""): mark("Hosted by peers"),

@@ -36,6 +36,7 @@ class ConnectionTestCard(Card):
         self.check = Button(tr("Check now"), "plain", "refresh", clicked=self.run)
         self.said = Label(tr(CHECKS), "body", "text2", wrap=True)
         self.rows: list[QWidget] = []
+        self._began = False
         self._grid = vbox(spacing=look.S)
         add(self.body, self.said, self._grid, STRETCH, self.check)
 
@@ -48,8 +49,14 @@ class ConnectionTestCard(Card):
         elif self.said.text() == tr(NO_CHECK):
             self.said.setText(tr(CHECKS))
 
+    def begin(self) -> None:
+        """Test for a first time: a card that says nothing yet looks broken."""
+        if not self._began:
+            self.run()
+
     def run(self) -> None:
         """Ask; the answer comes later."""
+        self._began = True
         self.check.setEnabled(False)
         self.said.setText(tr("Checking."))
         self._client.doctor(self._found, self._failed)

@@ -75,7 +75,9 @@ class NetworkPage(LookingPage):
             self.alone.show_network(network)
             if self._alone:
                 self._alone = False
+                self.test.show()
                 self.test.set_able(True, False)
+            self.test.begin()
         self._got += network.peers
         if network.peers and len(self._got) < network.connected:
             self._client.network(len(self._got), self._take, self.failed)
@@ -93,6 +95,7 @@ class NetworkPage(LookingPage):
             self.reach.set_alone()
             self.alone.set_alone()
             self.test.set_able(True, True)
+            self.test.hide()
             self.peers.hide()
         else:
             super().failed(error)

@@ -367,7 +367,7 @@ class JoinSheet(Sheet):
             one.setVisible(one is part)
         self.answers.setVisible(part is self.consent)
 
-    def close_sheet(self) -> None:
+    def close_sheet(self, *, leads_on: bool = False) -> None:
         """Who closes it joins nothing, unless the worker is at it."""
         self._forget()
-        super().close_sheet()
+        super().close_sheet(leads_on=leads_on)

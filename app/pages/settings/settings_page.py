@@ -221,13 +221,15 @@ class SettingsPage(Page):
         return part.mapTo(column, QPoint(0, 0)).y()
 
     def _mark_section(self, at: int) -> None:
-        """Mark the section that is at the top of what is seen."""
+        """Mark the section that is read: at the top of what is seen, and further down the less is left to scroll: the
+        last ones never come to the top."""
         if self._jumping:
             return
         seen = [name for name, card in self.sections.items() if not card.isHidden()]
-        above = [name for name in seen if self._top(self.sections[name]) <= at + self._scroll.height() // 3]
-        if above:
-            self.side.set_current(above[-1])
+        reading = at + ABOVE + self._scroll.height() * at // max(1, self._scroll.verticalScrollBar().maximum())
+        above = [name for name in seen if self._top(self.sections[name]) <= reading]
+        if seen:
+            self.side.set_current((above or seen)[-1 if above else 0])
 
     def show_setting(self, name: str) -> None:
         """Show a setting, marked, to who comes from a rule that goes by it; the way back is offered. Or a section."""
