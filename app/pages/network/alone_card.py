@@ -1,4 +1,4 @@
-"""That this PC is alone in its run, said plainly, and the ways out: a peer, an invitation, runs nearby, the firewall."""
+"""That this PC is alone in its run, said plainly, and the ways out: a peer, an invitation, nearby runs, firewall."""
 
 from PySide6.QtGui import QHideEvent
 
