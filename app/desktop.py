@@ -28,7 +28,6 @@ from app.pages.runs.runs_page import RunsPage
 from app.pages.settings.settings_page import SettingsPage
 from app.pages.trust_page import TrustPage
 from app.screensaver.idle_start import IdleStart
-from app.system.desktops import minimises, on_wayland
 from app.system.reduced_motion import motion
 from app.system.signal_watch import SignalWatch
 from app.system.single_instance import Instance
@@ -37,6 +36,7 @@ from app.tray.tray import Tray
 from app.window.main_window import MainWindow
 from app.window.pause_button import Pausable
 from app.window.view_settings import view_settings
+from app.window.whereabouts import Whereabouts
 from app.worker.course import Course
 from app.worker.shown import Shown
 from app.worker.supervision import Phase, Report
@@ -52,13 +52,7 @@ logger = logging.getLogger(__name__)
 LOG_LINES = 1000
 NO_WORKER = mark("The worker has stopped and has not come back by itself so far. Open Hearth to see why.")
 ASKING = mark("Nothing runs until you have agreed to it.")
-IN_TRAY = mark("Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.")
 NOT_FROM_HERE = mark("Quit Hearth on the other PC and start it again there. It cannot be started from here.")
-NO_TRAY = mark("This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.")
-HIDDEN = mark(
-    "This desktop shows no tray. Hearth keeps running when its window is closed; start it again to open the window."
-)
-"""Where nothing can be minimised."""
 
 
 class Desktop(QObject):
@@ -102,6 +96,7 @@ class Desktop(QObject):
         self._build_window()
         self.tray = Tray(self.actions, self)
         self.notifier = Notifier(self.client, self.view, self.tray.tell, self._is_seen)
+        self._whereabouts = Whereabouts(self.window, self.tray, self.view, self.notifier.answer)
         self._wire(instance)
         if self.supervisor.elsewhere:
             self._name_the_other_pc()
@@ -109,10 +104,7 @@ class Desktop(QObject):
             self._begin_first_run()
         self._signals = SignalWatch(self.actions.quit.emit)
         self._show_report(self.supervisor.report)
-        if not in_tray or self.first_run:
-            self.window.show()
-        elif not self.tray.available and minimises():
-            self.window.showMinimized()
+        self._whereabouts.begin(hidden=in_tray and not self.first_run)
         self._start_log()
 
     def close(self) -> None:
@@ -235,7 +227,6 @@ class Desktop(QObject):
         actions.quit.connect(self._quit)
         self.screensaver = None if self.supervisor.elsewhere else IdleStart(self.folder, client, self)
         self.tray.open_asked.connect(self.raise_window)
-        self.tray.available_changed.connect(self._tray_changed)
         self.notifier.lent.connect(self.tray.show_today)
         self.notifier.reached.connect(self._as_shown.note)
         instance.raise_asked.connect(self.raise_window)
@@ -338,50 +329,14 @@ class Desktop(QObject):
         return self.window.isActiveWindow()
 
     def raise_window(self) -> None:
-        """Show the window in front of the others. On Wayland no window may come forward by itself; one that appears
-        anew is in front."""
-        if on_wayland() and not self.window.isActiveWindow():
-            self.window.hide()
-        if self.window.isMinimized():
-            self.window.showNormal()
-        self.window.show()
-        self.window.raise_()
-        self.window.activateWindow()
+        """Show the window in front of the others."""
+        self._whereabouts.bring()
 
     def _close_window(self) -> None:
         if self.first_run and not self.first_run.has_agreed:
             self._quit()
-            return
-        if self.tray.available:
-            self.window.hide()
-            self._tell_once("told_about_tray", IN_TRAY)
-        elif minimises():
-            self.window.tell(tr(NO_TRAY))
-            self.window.showMinimized()
         else:
-            self.window.hide()
-            if self._tell_once("told_about_no_tray", HIDDEN):
-                self.window.tell(tr(HIDDEN))  # for when it is back: such desktops need not have notifications either
-
-    def _tell_once(self, known: str, where: str) -> bool:
-        """Tell the first time where the window went; whether it was told.
-
-        Args:
-            known: in the window's settings, that it was told.
-            where: the sentence.
-        """
-        first = self.view.value(known) is None
-        if first:
-            self.view.setValue(known, "yes")
-            self.notifier.answer(tr(where))
-        return first
-
-    def _tray_changed(self, available: bool) -> None:
-        if available:
-            self.window.note.take_back(tr(NO_TRAY))
-        elif not self.window.isVisible() and minimises():
-            self.window.tell(tr(NO_TRAY))
-            self.window.showMinimized()
+            self._whereabouts.close()
 
     def _quit(self) -> None:
         """Leave; asked for a second time, at once."""

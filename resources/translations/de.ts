@@ -20,20 +20,8 @@
       <translation>Nichts läuft, bevor du zugestimmt hast.</translation>
     </message>
     <message>
-      <source>Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.</source>
-      <translation>Hearth läuft im Infobereich weiter. Sein Symbol öffnet das Fenster wieder; „Beenden“ beendet es.</translation>
-    </message>
-    <message>
       <source>Quit Hearth on the other PC and start it again there. It cannot be started from here.</source>
       <translation>Beende Hearth auf dem anderen PC und starte es dort neu. Von hier aus lässt es sich nicht starten.</translation>
-    </message>
-    <message>
-      <source>This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.</source>
-      <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb wird das Fenster minimiert. Strg+Q beendet Hearth.</translation>
-    </message>
-    <message>
-      <source>This desktop shows no tray. Hearth keeps running when its window is closed; start it again to open the window.</source>
-      <translation>Diese Oberfläche zeigt keinen Infobereich. Hearth läuft weiter, wenn sein Fenster geschlossen ist; starte es erneut, um das Fenster zu öffnen.</translation>
     </message>
     <message numerus="yes">
       <source>Restarted. %Ln step(s) since the last checkpoint is (are) done again.</source>
@@ -4151,6 +4139,18 @@
     <message>
       <source>State: {state}. {reason}</source>
       <translation>Zustand: {state}. {reason}</translation>
+    </message>
+    <message>
+      <source>Hearth keeps running in the tray. Its icon opens the window again; choose Quit to stop it.</source>
+      <translation>Hearth läuft im Infobereich weiter. Sein Symbol öffnet das Fenster wieder; „Beenden“ beendet es.</translation>
+    </message>
+    <message>
+      <source>This desktop shows no tray, so the window is minimised instead. Ctrl+Q ends Hearth.</source>
+      <translation>Diese Oberfläche zeigt keinen Infobereich, deshalb wird das Fenster minimiert. Strg+Q beendet Hearth.</translation>
+    </message>
+    <message>
+      <source>This desktop shows no tray. Hearth keeps running when its window is closed; start it again to open the window.</source>
+      <translation>Diese Oberfläche zeigt keinen Infobereich. Hearth läuft weiter, wenn sein Fenster geschlossen ist; starte es erneut, um das Fenster zu öffnen.</translation>
     </message>
     <message>
       <source>The worker sent no rules.</source>

@@ -15,11 +15,12 @@ from pytestqt.qtbot import QtBot
 
 from app import desktop as module
 from app.actions import Actions
-from app.desktop import NO_TRAY, Desktop
+from app.desktop import Desktop
 from app.pages.home.home_page import HomePage
 from app.pages.network.network_page import NetworkPage
 from app.system.single_instance import Instance
 from app.theme import theme
+from app.window import whereabouts
 from app.window.view_settings import VIEW_FILE
 from app.worker.client import UNSEEN_S
 from app.worker.course import CURVE_POINTS
@@ -173,10 +174,10 @@ def test_closing_hides_and_says_so_once(start: Start, told: list[str]) -> None:
         assert not desktop.window.isVisible()
         desktop.raise_window()
         assert desktop.window.isVisible()
-    assert told == [module.IN_TRAY]
+    assert told == [whereabouts.IN_TRAY]
     desktop = start()
     desktop.window.close()
-    assert told == [module.IN_TRAY]
+    assert told == [whereabouts.IN_TRAY]
 
 
 def test_a_window_in_the_tray_is_told_less_often_and_the_tray_at_once(
@@ -203,7 +204,7 @@ def test_without_a_tray_closing_minimises_and_says_so(start: Start, has_tray: li
     desktop = start()
     desktop.window.close()
     assert desktop.window.isMinimized()
-    assert desktop.window.note._label.text() == NO_TRAY
+    assert desktop.window.note._label.text() == whereabouts.NO_TRAY
     assert told == []
     desktop.raise_window()
     assert not desktop.window.isMinimized()

@@ -27,6 +27,7 @@ LATER_IMPORTS = {
     "core/policy/signals/watch.py": 3,
     "core/runtime/out_of_memory.py": 1,
     "app/screensaver/embedded.py": 1,
+    "app/system/desktop_notes.py": 2,
     "app/system/reduced_motion.py": 1,
     # A command or a process loads only what it needs: `test_no_process_imports_what_it_must_not`.
     "app/widgets/qr_picture.py": 1,
