@@ -248,14 +248,13 @@ def local_text() -> bytes:
 
 def _text_of(manifest: Manifest, folder: Path) -> bytes:
     """The text that Hearth or this Python has for a run; a tokenizer that Hearth has is put in the run's folder."""
-    if (named := manifest.tokenizer) is None:
-        return local_text()
-    from core.store import stories  # the library of tokenizers takes 10 MB, and is needed once
+    if (named := manifest.tokenizer) is not None:
+        from core.store import stories  # the library of tokenizers takes 10 MB, and is needed once
 
-    if not _is(named, tokenizer := stories.tokenizer()):
-        return b""
-    accept(folder, named, tokenizer)
-    return stories.text()
+        if _is(named, tokenizer := stories.tokenizer()):
+            accept(folder, named, tokenizer)
+            return stories.text()
+    return local_text()
 
 
 def _is(named: Named, content: bytes) -> bool:

@@ -32,7 +32,7 @@
     </message>
     <message>
       <source>Press Enter again if you agree.</source>
-      <translation>Drück noch einmal die Eingabetaste, wenn du zustimmst.</translation>
+      <translation>Drück erneut Enter, wenn du zustimmst.</translation>
     </message>
     <message>
       <source>Nothing runs and nothing is sent until you agree.</source>

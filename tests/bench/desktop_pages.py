@@ -58,6 +58,7 @@ class Swarm(WorkerClient):
             "network": lambda asked: self.network_of(asked.first),
             "trunk": lambda asked: TrunkStatus("digits", "local", []),
             "credit": lambda asked: Credit(0, [], 0.0, 0.0, None),
+            "doctor": lambda asked: [],
             "telemetry": lambda asked: Told([], [], []),
             "leaderboard": lambda asked: Leaderboard(*[Ranking([], 0, 0.0)] * 3),
             "totals": lambda asked: ledger.totals(time.time()),

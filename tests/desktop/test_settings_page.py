@@ -434,6 +434,8 @@ def test_a_run_is_chosen_and_counts_from_the_next_start_on(qtbot: QtBot, page: S
     QTest.keyClick(choice, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: toy.settings["run"] == "digits-vc")
     QTest.keyClick(choice, Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: toy.settings["run"] == "stories")
+    QTest.keyClick(choice, Qt.Key.Key_Down)
     qtbot.waitUntil(lambda: toy.settings["run"] == "text")
     qtbot.waitUntil(row.restart.isVisible)
     with qtbot.waitSignal(page.restart_asked):

@@ -88,7 +88,7 @@ def test_a_worker_goes_on_in_the_new_version_with_all_its_data(feed: Feed, folde
     call(folder, "pause")
     before, peer = call(folder, "status"), (folder / "identity.key").read_bytes()
     asked = start(root, "update", "--check", *with_data)
-    assert "Hearth 0.2.0 is there" in asked.stdout and answers(folder) and process.poll() is None
+    assert "Hearth 0.2.0 is available" in asked.stdout and answers(folder) and process.poll() is None
     done = start(root, "update", *with_data)
     assert done.returncode == 0 and "0.2.0 is installed" in done.stdout, done.stderr
     assert process.wait(60) == 0 and version_of(folder) == (root / "current").read_text()
