@@ -140,8 +140,8 @@ def test_the_check_names_what_is_wrong_and_what_to_do(qtbot: QtBot, toy: ToyWork
     assert toy.methods().count("doctor") == 1, "it is not empty for whoever opens the page"
     page.test.check.click()
     assert not page.test.check.isEnabled()
-    qtbot.waitUntil(lambda: len(page.test.rows) == 3)
-    assert page.test.said.text().startswith("1 of 3 needs attention.")
+    qtbot.waitUntil(lambda: page.test.said.text().startswith("1 of 3 needs attention."))
+    assert len(page.test.rows) == 3
     assert page.test.rows[1].accessibleName() == "Clock: needs attention"
     assert "Set this PC's clock." in page.test.rows[1].accessibleDescription()
     assert page.test.rows[2].accessibleName() == "NAT: not known yet"
