@@ -85,7 +85,7 @@ def _disturb(folder: Path, longest: Longest, seconds: float) -> None:
         worker().suspend()
         stage("worker_stopped")
         worker().resume()
-        stage("worker_goes_on")
+        stage("worker_continued")
         worker().kill()
         stage("worker_killed_and_started_again")
     finally:
