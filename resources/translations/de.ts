@@ -4272,8 +4272,8 @@
       <translation>Lauf</translation>
     </message>
     <message>
-      <source>The network that this PC helps to train. Four come with Hearth: two read handwritten digits, one of them without experts; one tells short stories; one continues text like the Python manual's. An organiser's manifest (a .toml or .json file) brings others.</source>
-      <translation>Das Netz, das dieser PC trainieren hilft. Vier kommen mit Hearth: Zwei lesen handgeschriebene Ziffern, eines davon ohne Experten; eines erzählt kurze Geschichten (auf Englisch); eines setzt Texte wie das Python-Handbuch fort. Das Manifest eines Veranstalters (eine Datei mit der Endung .toml oder .json) bringt andere.</translation>
+      <source>The network that this PC helps to train: one that comes with Hearth, or one of an organiser's manifest (a .toml or .json file).</source>
+      <translation>Das Netz, das dieser PC trainieren hilft: eines, das zu Hearth gehört, oder eines aus dem Manifest eines Veranstalters (einer Datei mit der Endung .toml oder .json).</translation>
     </message>
     <message>
       <source>Profile</source>
