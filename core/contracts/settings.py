@@ -54,8 +54,8 @@ class Settings:
 
     run: Annotated[str, msgspec.Meta(pattern=r"^([a-z][a-z0-9_-]{0,31}|.{1,4090}\.(json|toml))\Z")] = setting(
         "digits", START, "Run",
-        "The network that this PC helps to train: one that comes with Hearth, or one of an organiser's manifest (a .toml "
-        "or .json file).",
+        "The network that this PC helps to train: one that comes with Hearth, or one of an organiser's manifest "
+        "(a .toml or .json file).",
         restart=True,
     )  # fmt: skip
     profile: Profile = setting(

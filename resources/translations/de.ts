@@ -4273,7 +4273,7 @@
     </message>
     <message>
       <source>The network that this PC helps to train: one that comes with Hearth, or one of an organiser's manifest (a .toml or .json file).</source>
-      <translation>Das Netz, das dieser PC trainieren hilft: eines, das zu Hearth gehört, oder eines aus dem Manifest eines Veranstalters (einer Datei mit der Endung .toml oder .json).</translation>
+      <translation>Das Netz, das dieser PC trainieren hilft: eines, das zu Hearth gehört, oder eines aus dem Manifest eines Veranstalters (.toml oder .json).</translation>
     </message>
     <message>
       <source>Profile</source>
