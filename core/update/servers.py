@@ -19,7 +19,7 @@ LEAST = 30_000
 """... and one that gives fewer bytes in that time."""
 
 
-class _PlainConnection(HTTPConnection):
+class _Connection(HTTPConnection):
     asked: socket.socket | None = None
     """By which the last request went: an answer may be read from it when `sock` is gone already."""
 
@@ -29,17 +29,12 @@ class _PlainConnection(HTTPConnection):
             return super().getresponse()
 
 
-class _TlsConnection(HTTPSConnection):
-    asked: socket.socket | None = None
-
-    def getresponse(self) -> urllib3.HTTPResponse:  # type: ignore[override]  # as urllib3 itself
-        self.asked = self.sock
-        with _within(self.asked):
-            return super().getresponse()
+class _TlsConnection(_Connection, HTTPSConnection):
+    pass
 
 
 class _PlainPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _PlainConnection
+    ConnectionCls = _Connection
 
 
 class _TlsPool(urllib3.HTTPSConnectionPool):
