@@ -14,7 +14,7 @@ from app import theme as look
 from app.formats import NONE, tip
 from app.icons import Icon, placed, rounded, smooth
 from app.theme import theme
-from app.widgets.boxes import STRETCH, add, grid_box, hbox, vbox
+from app.widgets.boxes import STRETCH, add, grid_box, hbox, items_of, vbox
 from app.widgets.buttons import Button
 
 
@@ -139,8 +139,7 @@ class Pair(QWidget):
         return super().event(event)
 
     def _least(self) -> list[int]:
-        items = filter(None, (self._row.itemAt(at) for at in range(self._row.count())))
-        return [item.minimumSize().width() for item in items]
+        return [item.minimumSize().width() for item in items_of(self._row)]
 
     def _place(self) -> None:
         least = self._least()

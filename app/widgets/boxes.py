@@ -1,10 +1,21 @@
 """Boxes of widgets, written as they are seen: `hbox(icon, (label, 1), button, spacing=look.S)`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeVar
 
+import shiboken6
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QBoxLayout, QFrame, QGridLayout, QHBoxLayout, QLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLayout,
+    QLayoutItem,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.theme import theme
 
@@ -101,11 +112,32 @@ def grid_box(
     return grid
 
 
+def items_of(layout: QLayout) -> Iterator[QLayoutItem]:
+    """What a layout holds, in its order; each is to be used before the next one is taken.
+
+    Qt deletes an item with its widget, but PySide keeps what it has made of it, and would take whatever comes to lie at
+    that address for it.
+    """
+    for at in range(layout.count()):
+        if (item := layout.itemAt(at)) is not None:
+            yield item
+            if not isinstance(item, QLayout):
+                shiboken6.invalidate(item)
+
+
 def discard(widgets: Iterable[QWidget]) -> None:
     """Take widgets out of sight at once, and out of their layout a little later."""
     for widget in widgets:
+        parent = widget.parentWidget()
+        _forget_items(parent.layout() if parent else None)
         widget.hide()
         widget.deleteLater()
+
+
+def _forget_items(layout: QLayout | None) -> None:
+    """Those that PySide has made itself, of a layout that was added to another one."""
+    for item in items_of(layout) if layout else ():
+        _forget_items(item.layout())
 
 
 def scrolling(content: QWidget) -> QScrollArea:

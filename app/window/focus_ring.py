@@ -11,6 +11,7 @@ from shiboken6 import isValid
 from app import theme as look
 from app.icons import smooth
 from app.theme import theme
+from app.widgets.boxes import items_of
 from app.window.page import Page
 
 REACH = 4
@@ -44,10 +45,7 @@ def stops(widget: QWidget) -> Iterator[QWidget]:
 
 
 def _within(layout: QLayout) -> Iterator[QWidget]:
-    for at in range(layout.count()):
-        item = layout.itemAt(at)
-        if item is None:
-            continue
+    for item in items_of(layout):
         widget, inner = item.widget(), item.layout()
         if widget is not None:
             yield from stops(widget)

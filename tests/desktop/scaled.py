@@ -16,6 +16,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QLayout, QStackedLayout, QWidget
 
 from app.theme import theme
+from app.widgets.boxes import items_of
 from app.widgets.plot_table import PlotTable
 from tests.desktop.conftest import ToyWorker
 from tests.desktop.test_every_page import PLACES, VARIANTS, Screen, prepare, shown
@@ -46,8 +47,8 @@ def covered(root: QWidget) -> Iterator[str]:
     """What a layout has put partly over something else."""
     for widget in (root, *shown(root)):
         for layout in boxes(widget.layout()):
-            items = [item for at in range(layout.count()) if (item := layout.itemAt(at)) and not item.isEmpty()]
-            for one, other in itertools.combinations([item.geometry() for item in items], 2):
+            places = [item.geometry() for item in items_of(layout) if not item.isEmpty()]
+            for one, other in itertools.combinations(places, 2):
                 if one.intersects(other) and one != other:  # a word that lies over a picture has all of its room
                     yield f"in {type(widget).__name__} {widget.accessibleName()!r}: {one} and {other}"
 
@@ -56,9 +57,8 @@ def boxes(layout: QLayout | None) -> Iterator[QLayout]:
     """A layout that is not a stack, and those in it."""
     if layout is not None and not isinstance(layout, QStackedLayout):
         yield layout
-        for at in range(layout.count()):
-            item = layout.itemAt(at)
-            yield from boxes(item.layout() if item else None)
+        for item in items_of(layout):
+            yield from boxes(item.layout())
 
 
 def beyond(window: QWidget) -> list[str]:

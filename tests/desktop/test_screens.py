@@ -1,5 +1,6 @@
 """Two screens of different scale on a Wayland desktop: the window goes from one to the other and stays usable."""
 
+import contextlib
 import subprocess
 import sys
 from functools import partial
@@ -8,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.desktop.accessibility_bus import Reader, accessibility
 from tests.desktop.sway import Screen, Sway, sway
-from tests.desktop.test_walks import OnWayland
+from tests.desktop.test_walks import OnWayland, Walker
 from tests.workers import ROOT, agreed, start_paused, wait_until
 
 LARGE, SMALL = Screen(1920, 1080), Screen(1366, 768, 2.5)
@@ -28,14 +30,15 @@ def within(desktop: Sway, number: int) -> bool:
 def test_the_window_goes_to_a_screen_that_shows_all_larger_and_back(folder: Path, tmp_path: Path) -> None:
     agreed(folder)
     start_paused(folder)
-    with sway(LARGE, SMALL) as desktop:
-        app = OnWayland(folder, desktop, desktop.environment)
+    with sway(LARGE, SMALL) as desktop, accessibility(tmp_path) as bus:
+        app = OnWayland(folder, desktop, {**desktop.environment, **bus, "LANG": "en_GB.UTF-8", "LANGUAGE": "en"})
         command = [sys.executable, "-m", "core", "--data-dir", str(folder)]
         app.process = subprocess.Popen(command, env=app.environment, stdin=subprocess.DEVNULL, cwd=ROOT)
         try:
             app.wait_for_window()
             app.activate()
-            app.status()
+            with contextlib.closing(Reader(bus, "Hearth")) as reader:
+                Walker(app, reader).hears("State: Paused…")  # or the shortcut would ask for a pause
             for number in (2, 1, 2):
                 move(desktop, number)
                 wait_until(partial(within, desktop, number), f"the window within screen {number}")

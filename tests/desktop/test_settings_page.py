@@ -445,6 +445,20 @@ def test_a_run_is_chosen_and_counts_from_the_next_start_on(qtbot: QtBot, page: S
     assert not row.restart.isVisible() and choice.currentText() == "The Python manual"
 
 
+def test_keys_that_are_faster_than_the_worker_go_on_from_what_is_shown(
+    qtbot: QtBot, page: SettingsPage, toy: ToyWorker
+) -> None:
+    choice = run_choice(page).choice
+    shown: list[int] = []
+    choice.currentIndexChanged.connect(shown.append)
+    choice.setFocus()
+    QTest.keyClick(choice, Qt.Key.Key_Down)
+    QTest.keyClick(choice, Qt.Key.Key_Down)
+    qtbot.waitUntil(lambda: toy.settings["run"] == "stories")
+    qtbot.waitUntil(lambda: page.values["run"] == "stories")
+    assert shown == [1, 2], "the answer to the first does not take the second back"
+
+
 def test_a_run_that_was_left_needs_no_restart(page: SettingsPage) -> None:
     """The worker has chosen another run, which it trains already."""
     row = page.rows["run"]

@@ -8,9 +8,18 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QFontMetrics, QTextDocument
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QApplication, QLabel, QMenu, QScrollArea, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractScrollArea,
+    QApplication,
+    QLabel,
+    QMenu,
+    QScrollArea,
+    QWidget,
+    QWidgetItem,
+)
 from pytestqt.qtbot import QtBot
-from shiboken6 import isValid
+from shiboken6 import getAllValidWrappers, isValid
 
 from app import theme as look
 from app.actions import Actions
@@ -22,6 +31,7 @@ from app.pages.model.answering_hosts import Hosts
 from app.pages.network.peers_card import PeersCard
 from app.theme import theme
 from app.widgets.basics import Bar, Card, ElidedLabel, Pair
+from app.widgets.boxes import STRETCH, discard, hbox, items_of, vbox
 from app.widgets.buttons import Button, Segmented, Switch
 from app.widgets.while_seen import WhileSeen
 from app.window.main_window import MainWindow
@@ -484,6 +494,18 @@ def test_a_switch_toggles_by_space(plain_theme: None, qtbot: QtBot) -> None:
     with qtbot.waitSignal(switch.toggled):
         QTest.keyClick(switch, Qt.Key.Key_Space)
     assert switch.isChecked() and switch.height() >= 24
+
+
+def test_items_of_a_layout_are_forgotten_before_qt_deletes_them(qtbot: QtBot) -> None:
+    """Whatever came to lie where one was would be taken for it."""
+    page = QWidget()
+    qtbot.addWidget(page)
+    box = hbox(QLabel("one"), vbox(QLabel("two")), QLabel("three"), STRETCH, within=page)
+    assert [type(item.widget()).__name__ for item in items_of(box)] == ["QLabel", "NoneType", "QLabel", "NoneType"]
+    discard(page.findChildren(QLabel))
+    assert [item for item in getAllValidWrappers() if isinstance(item, QWidgetItem)] == []
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    assert [item.layout() is not None for item in items_of(box)] == [True, False]
 
 
 def test_pairs_stack_in_a_small_window(plain_theme: None, qtbot: QtBot) -> None:

@@ -15,7 +15,7 @@ from app.pages.runs.offers import Offers
 from app.pages.runs.run_picture import RunPicture
 from app.pages.settings.setting_controls import NumberControl
 from app.widgets.basics import Facts, Label, Notice
-from app.widgets.boxes import STRETCH, discard, hbox, scrolling, vbox
+from app.widgets.boxes import STRETCH, discard, hbox, items_of, scrolling, vbox
 from app.widgets.buttons import Button
 from app.widgets.inputs import Field
 from app.window.focus_ring import FocusRing, order_focus
@@ -302,9 +302,7 @@ class JoinSheet(Sheet):
         self.about.setText(run.manifest.description)
         self.about.setVisible(bool(run.manifest.description))
         self.picture.show_run(run)
-        old = self._facts.takeAt(0)
-        if old is not None and (card := old.widget()) is not None:
-            discard([card])
+        discard(card for item in items_of(self._facts) if (card := item.widget()) is not None)
         self._facts.addWidget(Facts(tr("Before you join"), "text2", self._told_of(run)))
         self._say_share()
         self._show_part(self.consent)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from app import theme as look
 from app.language import tr
 from app.widgets.basics import Label
-from app.widgets.boxes import STRETCH, discard, hbox, vbox
+from app.widgets.boxes import STRETCH, discard, hbox, items_of, vbox
 from app.widgets.buttons import Button
 
 
@@ -31,8 +31,7 @@ class Offers(QWidget):
             offers: title, a word on it, and how `run_details` takes the run.
             look_at: called with the latter.
         """
-        rows = [item.widget() for at in range(self._rows.count()) if (item := self._rows.itemAt(at)) is not None]
-        discard(row for row in rows if row is not None)
+        discard(row for item in items_of(self._rows) if (row := item.widget()) is not None)
         self.buttons = []
         for title, about, source in offers:
             button = Button(tr("Look"), name=tr("Look at {run}", run=title), clicked=partial(look_at, source))

@@ -43,6 +43,7 @@ class Changes:
         self._waiting: list[Values | None] = []
         """What is to be sent; None: what takes back the last change."""
         self._under_way = False
+        self._sent: Values = {}
         self._done: list[Done] = []
         self.values = dict(DEFAULTS)
         """As the worker has them."""
@@ -51,6 +52,11 @@ class Changes:
     def last(self) -> Done | None:
         """What would be taken back next."""
         return self._done[-1] if self._done else None
+
+    @property
+    def asked(self) -> set[str]:
+        """Names that the worker has not answered for yet: what is shown of them is the user's."""
+        return {name for one in (self._sent, *self._waiting) if one for name in one}
 
     def learn(self, values: Values) -> None:
         """Take the worker's values. What somebody else has changed since is not taken back any more."""
@@ -72,7 +78,7 @@ class Changes:
     def forget(self) -> None:
         """The worker is gone; it answers nothing any more."""
         self._waiting.clear()
-        self._under_way = False
+        self._under_way, self._sent = False, {}
 
     def _next(self) -> None:
         if self._under_way or not self._waiting:
@@ -83,10 +89,11 @@ class Changes:
                 return self._next()
             undone = self._done.pop()
         changes = undone.before if undone else wanted or {}
-        self._under_way = True
+        self._under_way, self._sent = True, changes
         before = dict(self.values)
 
         def done(values: Values) -> None:
+            self._sent = {}
             self._took(values)
             names = _reach(changes)
             changed = [name for name in names if before[name] != self.values[name]]
@@ -97,6 +104,7 @@ class Changes:
             self._go_on()
 
         def failed(error: HearthError) -> None:
+            self._sent = {}
             if undone is not None:
                 self._done.append(undone)
             self._refused(changes, error)

@@ -263,7 +263,8 @@ class SettingsPage(Page):
         if self._in_force is None:
             self._in_force = self.values
         for name, row in self.rows.items():
-            row.show_value(self.values[name])
+            if name not in self._changes.asked:
+                row.show_value(self.values[name])
             row.set_pending(self._is_pending(name))
         self.rows["language"].set_pending(not is_spoken(self.values["language"]))
         for group in self.groups.values():
