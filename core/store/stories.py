@@ -18,7 +18,7 @@ from core.store.tokens import Tokens
 T = TypeVar("T")
 STORIES = 10_000
 SEED = 20_261_126
-ANOTHER = 0.4
+ANOTHER = 0.15
 """How often another story follows."""
 
 

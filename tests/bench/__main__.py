@@ -28,6 +28,7 @@ from tests.bench import (
     newcomers,
     one_network,
     scaling,
+    sizes,
     stories,
     talk,
     telemetry,
@@ -63,6 +64,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "network": lambda o: network.measure(o.quick, o.against, o.anchors),
     "newcomers": lambda o: newcomers.measure(o.quick),
     "scaling": lambda o: scaling.measure(o.quick),
+    "sizes": lambda o: sizes.measure(o.quick, o.seeds or (1 if o.quick else SEEDS), o.data, o.out),
     "stories": lambda o: stories.measure(o.quick),
     "talk": lambda o: talk.measure(o.quick),
     "telemetry": lambda o: telemetry.measure(o.quick),
@@ -88,7 +90,11 @@ def main() -> int:
     parser.add_argument("--anchors", type=Path, metavar="FOLDER", help="moe, network, trunk: drivers of hivemind")
     parser.add_argument("--only", nargs="*", default=[], metavar="PART", help="moe, trunk: only these parts")
     parser.add_argument(
-        "--data", type=Path, default=convergence.DATA, metavar="PATH", help="convergence, trunk: MNIST's and the text's"
+        "--data",
+        type=Path,
+        default=convergence.DATA,
+        metavar="PATH",
+        help="convergence, sizes, trunk: MNIST's and the text's",
     )
     parser.add_argument(
         "--trunk", nargs="*", choices=list(ARMS), metavar="STRATEGY", help="convergence: of trunks that agree so"
@@ -114,7 +120,7 @@ def main() -> int:
     )
     parser.add_argument("--samples", type=int, metavar="N", help="trunk --only workers: of all trainers together")
     parser.add_argument(
-        "--seeds", type=int, metavar="N", help="balance, convergence, trunk --only workers: runs of each case"
+        "--seeds", type=int, metavar="N", help="balance, convergence, sizes, trunk --only workers: runs of each case"
     )
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where plots and the JSON are written")
     parser.add_argument("--keep", action="store_true", help="also write the tables of the help page Figures")

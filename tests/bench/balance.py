@@ -15,18 +15,12 @@ from torch import Tensor
 
 from core.contracts import manifest as manifests
 from core.contracts.manifest import Manifest
-from core.contracts.status import CurvePoint
 from core.experts import balance, beam_search
 from core.experts.balance import Balance
-from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.grid import Coords
-from core.runtime.kernel_gate import KernelGate
-from core.runtime.runtime import Runtime
-from core.training.data.stream import open_stream
-from core.training.trainer import Trainer
 from tests.bench.machine import progress
+from tests.bench.training import trained
 from tests.decoders import organised, with_model
-from tests.experts import all_experts
 
 SAMPLES = {"digits": 24_000, "text": 500_000, "decoder": 300_000}
 """Trained: pictures, bytes, tokens."""
@@ -93,23 +87,10 @@ def _of_run(run: str, quick: bool, seeds: int, folder: Path) -> dict[str, object
 
 
 async def _train(manifest: Manifest, folder: Path, samples: int) -> dict[str, Any]:
-    backends = {backend.uid: backend for backend in all_experts(manifest)}
-    kernel_gate, curve = KernelGate(), list[CurvePoint]()
-    runtime, directory = Runtime(backends, kernel_gate), LocalDirectory(backends)
-    data = open_stream(manifest, folder)
-    trainer = Trainer(manifest, {LOCAL: runtime}, directory, kernel_gate, data, curve.append)
-    tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
-    try:
-        kernel_gate.open()
-        while trainer.samples < samples:
-            assert not any(task.done() for task in tasks)
-            Watched.counts = trainer.samples >= samples / FIRST
-            await asyncio.sleep(0.02)
-        curve.append(await trainer.evaluate())
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    def look(so_far: int) -> None:
+        Watched.counts = so_far >= samples / FIRST
+
+    curve = await trained(manifest, folder, samples, look)
     loads = [layer.chosen / layer.chosen.mean() for layer in Watched.layers]
     return {
         "variation": [round(float(load.std(correction=0)), 3) for load in loads],

@@ -40,7 +40,7 @@ def test_one_asks_for_another_story_after_the_first() -> None:
     told = [*stories.stories(500, seed=9)]
     talks = [*stories.conversations(told)]
     assert b"\n\n".join(talks) == b"\n\n".join(told)
-    assert 250 < len(talks) < 350
+    assert 400 < len(talks) < 450
 
 
 def test_ten_thousand_stories_are_ten_thousand() -> None:

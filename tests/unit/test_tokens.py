@@ -17,6 +17,8 @@ from core.contracts.pipe import Generate, Written
 from core.store import shards, tokens
 from core.store.tokens import END, ITEM, Tokens
 from core.training.asking import ask
+from core.training.data.stream import open_stream
+from core.training.data.text import Windows
 from tests.decoders import organised
 from tests.unit.text_run import Setup
 
@@ -83,6 +85,21 @@ def test_a_new_run_learns_its_vocabulary_and_cuts_its_text_into_tokens(run: tupl
     text = b"".join(known.pieces[number] for number in numbers)
     assert text[:500] in shards.local_text() and 1.5 < len(text) / len(numbers) < 6
     assert len(held_out) % ITEM == 0
+
+
+def test_a_window_begins_with_a_document_if_one_begins_within_it(tmp_path: Path) -> None:
+    manifest = manifests.load("stories")
+    stream = open_stream(manifest, tmp_path)
+    assert stream.tokens
+    begin = stream.tokens.encode(b"Tell me")
+    shard = manifest.shards[0]
+    cut = Windows(manifest, ITEM).cut(shards.read(tmp_path, shard) or b"", torch.Generator())
+    drawn = torch.cat([stream[number].inputs for number in range(20)])
+    unmoved = 1  # where the text ends, no later window has room
+    for windows in (drawn, stream.held_out.inputs[:-unmoved], cut.view(torch.uint16).long()[:-unmoved, :-1]):
+        begins = [row[:2].tolist() == begin for row in windows]
+        assert sum(begins) > 0.7 * len(windows), "a story takes more than a hundred tokens"
+        assert all(begun or stream.tokens.end not in row[:-1] for begun, row in zip(begins, windows, strict=True))
 
 
 def test_another_s_tokenizer_is_taken_as_it_is(learnt: Tokens, tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ its own, some at a time, and shuffles the windows of those.
 import itertools
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +15,6 @@ import torch
 from torch import Tensor
 
 from core.contracts.errors import DataError, ManifestError
-from core.contracts.kinds import Ends
 from core.contracts.manifest import Manifest, Shard
 from core.contracts.notices import notice
 from core.contracts.pipe import Reading
@@ -29,6 +27,79 @@ NUMBERS = {1: torch.uint8, 2: torch.uint16}
 """What a byte and a token are in a shard, by their bytes."""
 HELD_OUT_WINDOWS = 64
 """Of the held-out text, evenly spaced: an evaluation must take a second, not ten."""
+
+
+class Windows:
+    """How a text becomes samples.
+
+    A window that would begin within a document begins with the next one if that begins within it: what a document
+    tells later may depend on how it began. Of a long one, all is told.
+    """
+
+    def __init__(self, manifest: Manifest, item: int) -> None:
+        """Know the sizes.
+
+        Args:
+            manifest: the run's.
+            item: bytes of what is told, a byte or a token.
+        """
+        self.ends, self.item = manifest.ends, item
+        self.length = manifest.ends.inputs + 1
+        """Items of a window, and the one that is told last."""
+        self._end = manifest.tokenizer.end if manifest.tokenizer else None
+
+    def fit(self, held_out: int) -> bool:
+        """Whether a model has windows, and so many bytes of held-out text enough of them."""
+        return self.ends.inputs > 0 and held_out >= (self.length + HELD_OUT_WINDOWS) * self.item
+
+    def read(self, text: Text, starts: Sequence[int]) -> Part:
+        """The samples that start there.
+
+        Raises:
+            DataError: as `as_part`, or the text cannot be read.
+        """
+        most = self.length if self._end is None else 2 * self.length
+        return self.as_part(b"".join(self._first(text.read(at * self.item, most * self.item)) for at in starts))
+
+    def _first(self, content: bytes) -> bytes:
+        numbers = torch.frombuffer(bytearray(content), dtype=NUMBERS[self.item])
+        start = self._document(numbers, 0)
+        return content[start * self.item : (start + self.length) * self.item]
+
+    def _document(self, numbers: Tensor, start: int) -> int:
+        """Where a window begins that would begin at `start`."""
+        ends = (numbers[start : start + self.length - 1] == self._end).nonzero() if self._end is not None else None
+        later = start if ends is None or not len(ends) else start + int(ends[0]) + 1
+        return later if later + self.length <= len(numbers) else start
+
+    def held_out(self, text: Text) -> Part:
+        """Windows of the held-out text, evenly spaced."""
+        every = (len(text) // self.item - self.length) // (HELD_OUT_WINDOWS - 1)
+        return self.read(text, [every * number for number in range(HELD_OUT_WINDOWS)])
+
+    def cut(self, content: bytes, generator: torch.Generator) -> Tensor:
+        """The windows of a shard, uint8 [n, their bytes], one behind the other from a start that is drawn: hardly
+        anything is told twice a use."""
+        start = int(torch.randint(self.length - 1, (), generator=generator))
+        numbers = torch.frombuffer(bytearray(content), dtype=NUMBERS[self.item])
+        starts = range(start, len(numbers) - self.length + 1, self.length - 1)
+        begins = [self._document(numbers, start) for start in starts]
+        return torch.cat([numbers[at : at + self.length] for at in begins]).view(len(begins), -1).view(torch.uint8)
+
+    def as_part(self, windows: Tensor | bytes) -> Part:
+        """Samples of windows.
+
+        Args:
+            windows: one behind the other, uint8.
+
+        Raises:
+            DataError: they hold what the model cannot tell.
+        """
+        data = torch.frombuffer(bytearray(windows), dtype=torch.uint8) if isinstance(windows, bytes) else windows
+        numbers = data.view(NUMBERS[self.item]).view(-1, self.length).long()
+        if int(numbers.max()) >= self.ends.classes:
+            raise DataError(notice("data.foreign_token", token=int(numbers.max()), vocabulary=self.ends.classes))
+        return Part(numbers[:, :-1], numbers[:, 1:])
 
 
 class TextStream(Stream):
@@ -48,14 +119,12 @@ class TextStream(Stream):
             DataError: shards of the text are missing.
         """
         self._text, held_out = shards.open_text(manifest, folder)
-        ends = manifest.ends
-        self._window, self._item = ends.inputs + 1, item
-        if ends.inputs == 0 or min(len(self._text), len(held_out)) < (self._window + HELD_OUT_WINDOWS) * item:
+        self._windows = Windows(manifest, item)
+        if not self._windows.fit(min(len(self._text), len(held_out))):
             raise ManifestError(notice("data.text_too_short", run=manifest.run))
-        unseen = _held_out(held_out, ends, item)
-        training = manifest.training
-        windows = len(self._text) // item - self._window + 1
-        super().__init__(ends, unseen, training.batch, training.seed + shuffle, windows)
+        unseen, training = self._windows.held_out(held_out), manifest.training
+        windows = len(self._text) // item - self._windows.length + 1
+        super().__init__(manifest.ends, unseen, training.batch, training.seed + shuffle, windows)
         self._pass = _Pass(-1, [], [0])
         self._group, self._order = (-1, -1), torch.empty(0, dtype=torch.int32)
 
@@ -67,11 +136,11 @@ class TextStream(Stream):
             group = bisect_right(self._pass.begins, first + len(starts)) - 1
             place = first + len(starts) - self._pass.begins[group]
             starts += self._starts(epoch, group, place, self.batch - len(starts))
-        return _part(self.ends, self._item, _windows(self._text, starts, self._window, self._item))
+        return self._windows.read(self._text, starts)
 
     def _begin(self, epoch: int) -> "_Pass":
         """Which windows are shuffled together, and in which order they come."""
-        bounds = [min(start // self._item, self.samples) for start in self._text.starts]
+        bounds = [min(start // self._windows.item, self.samples) for start in self._text.starts]
         spans = list(itertools.pairwise(bounds))
         if len(spans) > TOGETHER:
             order = torch.randperm(len(spans), generator=self._random("shards", epoch)).tolist()
@@ -111,38 +180,6 @@ def _shuffled(count: int, generator: torch.Generator) -> Tensor:
     return torch.randperm(count, generator=generator, dtype=torch.int32)
 
 
-def _windows(text: Text, starts: Sequence[int], window: int, item: int) -> Tensor:
-    """The windows that start there, uint8 [n, their bytes]."""
-    data = bytearray().join(text.read(start * item, window * item) for start in starts)
-    return torch.frombuffer(data, dtype=torch.uint8).view(len(starts), window * item)
-
-
-def _part(ends: Ends, item: int, windows: Tensor) -> Part:
-    """Samples of windows.
-
-    Raises:
-        DataError: they hold what the model cannot tell.
-    """
-    numbers = windows.view(NUMBERS[item]).long()
-    if int(numbers.max()) >= ends.classes:
-        raise DataError(notice("data.foreign_token", token=int(numbers.max()), vocabulary=ends.classes))
-    return Part(numbers[:, :-1], numbers[:, 1:])
-
-
-def _held_out(text: Text, ends: Ends, item: int) -> Part:
-    window = ends.inputs + 1
-    every = (len(text) // item - window) // (HELD_OUT_WINDOWS - 1)
-    starts = [every * number for number in range(HELD_OUT_WINDOWS)]
-    return _part(ends, item, _windows(text, starts, window, item))
-
-
-def _cut(window: int, item: int, content: bytes, generator: torch.Generator) -> Tensor:
-    """The windows of a shard, one behind the other, from a start that is drawn: each byte is told once a use."""
-    start = int(torch.randint(window - 1, (), generator=generator))
-    numbers = torch.frombuffer(bytearray(content), dtype=NUMBERS[item])[start:]
-    return numbers.unfold(0, window, window - 1).contiguous().view(torch.uint8)
-
-
 def _streamed(
     manifest: Manifest, parts: Sequence[Shard], folder: Path, shuffle: int, told: Callable[[Reading], None], item: int
 ) -> ShuffleBuffer:
@@ -152,23 +189,21 @@ def _streamed(
         ManifestError: the model has no sequence, or the text is too short for one.
         DataError: what is held out is missing, or no other shard is here yet.
     """
-    ends, training = manifest.ends, manifest.training
-    window = ends.inputs + 1
+    windows, training = Windows(manifest, item), manifest.training
     held_out = [part for part in parts if part.held_out][:HELD_OUT_SHARDS]
-    enough = sum(part.size for part in held_out) >= (window + HELD_OUT_WINDOWS) * item
-    shelf = Shelf(parts, folder, window * item)
-    if window == 1 or not enough or not shelf.usable:
+    shelf = Shelf(parts, folder, windows.length * item)
+    if not windows.fit(sum(part.size for part in held_out)) or not shelf.usable:
         raise ManifestError(notice("data.text_too_short", run=manifest.run))
     if any(shards.read(folder, part) is None for part in held_out):
         raise DataError(notice("data.coming", run=manifest.run))
     return ShuffleBuffer(
-        ends,
-        _held_out(Text(held_out, folder), ends, item),
+        manifest.ends,
+        windows.held_out(Text(held_out, folder)),
         training.batch,
         training.seed + shuffle,
         shelf,
-        partial(_cut, window, item),
-        partial(_part, ends, item),
+        windows.cut,
+        windows.as_part,
         told,
     )
 
