@@ -20,7 +20,7 @@ from core.contracts.expert_calls import Direction
 from core.experts.audits import Audits
 from core.experts.beam_search import Beam, BeamSearch
 from core.experts.calls import Call, ExpertHost, Output
-from core.experts.directory import Directory
+from core.experts.directory import LOCAL, Directory
 from core.experts.gathering import Gathering, Rules, alike
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Grid
@@ -29,6 +29,8 @@ from core.experts.trust import Suspect, Trust, Vouch
 
 PASSAGES = 2**62
 """Passages are counted from a random number below this, so that a trainer that starts again uses no number twice."""
+FULL = 64
+"""Rows of a call from which on what each pass costs hardly counts beside what its rows cost."""
 MOST_RESCALED = 10.0
 """Times a sample's gradient is scaled up for answers that are missing. What is left of an expert that hardly counted is
 rounding: scaled up a billion times it would decide the batch, and further yet it overflows."""
@@ -71,6 +73,16 @@ class Passed(NamedTuple):
     def alive(self) -> Tensor:
         """[batch], whether at least one expert answered for the sample."""
         return self.weights.any(1)
+
+    @property
+    def alone(self) -> bool:
+        """Whether no other peer was asked."""
+        return all(host == LOCAL for host in self.hosts)
+
+    @property
+    def full(self) -> bool:
+        """Whether its calls are so large that a pass of several would hardly be quicker than one after the other."""
+        return len(self.order) >= FULL * len(self.calls)
 
 
 class DMoELayer:

@@ -139,7 +139,6 @@ class Trainer(Movable):
                 try:
                     with self.timing.batch() as timed:
                         timed.blocked_s = await self._train(number, batch)
-                    self.window.adapt(lost=False)
                 except ComputeError as error:
                     self._trunk.drop(number)
                     self._stream.drop(number)
@@ -165,6 +164,7 @@ class Trainer(Movable):
         """
         run = self._run
         h, alive, tape, blocked_s = await self._pass(batch.inputs, batch.labels.numel(), run, even=True)
+        self.window.adapt(lost=False, serial=all(passed.alone and passed.full for _, passed in tape))
         if not self.batch_bytes:
             self.batch_bytes = max(1, tape_bytes(tape))
             self._measured.set()

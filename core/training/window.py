@@ -10,6 +10,8 @@ QUEUE = 0.25
 
 class Window:
     """At most `most` batches, fewer where the peers do not keep up: answers that come too late are work for nothing.
+    One where all is computed here, in calls that are not joined with others: a second batch would only have each
+    gradient come a step late.
 
     Twice as many a round until there were too many; then one more, and a third fewer whenever there are too many again
     (Chiu and Jain, 1989; Jacobson, 1988).
@@ -48,15 +50,18 @@ class Window:
             self.in_flight -= 1
             self._changed.set()
 
-    def adapt(self, lost: bool) -> None:
+    def adapt(self, lost: bool, serial: bool = False) -> None:
         """Learn from a batch.
 
         Args:
             lost: whether nobody answered a layer of it in time; else it went through.
+            serial: whether no other peer was asked, and no call joined with another batch's.
         """
-        if self._queue_s is None:
-            return
-        if lost or self._queue_s() > self._longest_s:
+        if serial:
+            self._size = 1.0
+        elif self._queue_s is None:
+            self._size = self._most
+        elif lost or self._queue_s() > self._longest_s:
             self._crowded = True
             self._size = max(1.0, self._size - 0.33)
         else:

@@ -66,7 +66,7 @@ def measure(quick: bool, seeds: int, data: Path, out: Path) -> dict[str, object]
 
     Returns:
         By size and way the operations of a token and, by seed, the loss on unseen text in nats a token and bits a byte;
-        the same of the other kind; and the curve of the least loss by operations, fitted.
+        the same of the other kind; and, by way, the least loss by operations, fitted, and all curves.
     """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -95,7 +95,8 @@ def _measure(trained_on: int, seeds: int, data: Path, folder: Path, out: Path) -
     progress(str(beside))
     fits = {way: _fitted(of_way) for way, of_way in curves.items()}
     draw([_panel(curves)], out / "sizes.png")
-    return {"tokens": trained_on, "sizes": sizes, "text": {"beside": BESIDE._asdict(), **beside}, "fits": fits}
+    text = {"beside": BESIDE._asdict(), **beside}
+    return {"tokens": trained_on, "sizes": sizes, "text": text, "fits": fits, "curves": curves}
 
 
 def _run(data: Path, folder: Path) -> Manifest:
@@ -173,8 +174,8 @@ def _ends(found: Sequence[Sequence[CurvePoint]]) -> dict[str, list[float]]:
 
 def _fitted(curves: Sequence[Curve]) -> dict[str, Any]:
     """Least loss E + (C / c)^-a by operations C, over the frontier of all curves."""
-    least = max(min(operations for operations, _ in curve) for curve in curves)
-    most = max(operations for curve in curves for operations, _ in curve)
+    ends = [curve[-1][0] for curve in curves]
+    least, most = min(ends) / 4, max(ends)  # before that the rates still rise
     frontier = list[tuple[float, float]]()
     for operations in np.geomspace(least, most, MOST_POINTS):
         reached = [one for curve in curves if curve[-1][0] >= operations and (one := _at(curve, operations))]

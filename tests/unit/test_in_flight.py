@@ -4,6 +4,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -21,6 +22,7 @@ from core.training import trainer as trainer_module
 from core.training.trainer import Trainer
 from tests.experts import all_experts
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
+from tests.unit.text_run import SMALL, Setup, text_run
 
 
 class Far:
@@ -197,3 +199,15 @@ async def test_fewer_batches_are_on_the_way_while_the_peers_do_not_keep_up() -> 
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_a_pc_that_computes_all_of_it_in_large_calls_has_one_batch_on_the_way(tmp_path: Path) -> None:
+    """A second one would save nothing, and have each gradient come a step late."""
+    setup, seen = Setup(text_run({**SMALL, "sequence": 64}, batch=16, in_flight=4), tmp_path), set[int]()
+    setup.kernel_gate.open()
+    async with setup.running():
+        await until(lambda: setup.trainer.step >= 8)  # those that began before this was known have ended
+        while setup.trainer.step < 16:
+            seen.add(setup.trainer.window.in_flight)
+            await asyncio.sleep(0)
+    assert max(seen) == 1
