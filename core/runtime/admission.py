@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from torch import Tensor
 
 from core.experts.grid import Uid
+from core.runtime.agreement import Agreement
 from core.runtime.backend import ExpertBackend
 from core.runtime.gradient_guard import GradientGuard
 from core.runtime.task_pool import Problem, Request, Task, TaskPool, is_finite
@@ -36,6 +37,8 @@ class Admission:
         """Calls whose gradients were scaled down, by caller."""
         self._all = GradientGuard()
         """Of all experts here."""
+        self.agreement = Agreement()
+        """Likewise: whose gradients lead where others' do."""
 
     def refuse(self, request: Request, index: int, uid: Uid, problem: Problem) -> None:
         """Note what speaks against a call.
@@ -85,10 +88,12 @@ class Admission:
         staleness = max(0, backend.version - task.call.version)
         if staleness > backend.max_staleness:
             return float(self._accept(task, False, Problem("stale", f"its gradients are {staleness} steps old.")))
-        caller = task.request.caller
+        caller, crowd = task.request.caller, task.request.crowd
         rows = len(task.call.inputs)
-        self._all.factor(caller, norm, rows)
-        factor = backend.guard.factor(caller, norm, rows, self._all.typical())
+        assert task.call.gradients is not None
+        agreed = self.agreement.factor(crowd, backend.uid, task.call.inputs, task.call.gradients)
+        self._all.factor(crowd, norm, rows, agreed=agreed)
+        factor = backend.guard.factor(crowd, norm, rows, self._all.typical(), agreed)
         if factor == 0.0:
             problem = Problem("bad_values", f"gradients of norm {norm:.3g} are far beyond all others.")
             return float(self._accept(task, False, problem))

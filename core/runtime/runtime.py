@@ -117,6 +117,7 @@ class Runtime:
 
         Nothing happens to an expert that is not here.
         """
+        self.admission.agreement.forget(uid)
         pools = [self._pools.pop((uid, direction)) for direction in DIRECTIONS if (uid, direction) in self._pools]
         if waiting := set().union(*(pool.waiting() for pool in pools)):
             await asyncio.wait(waiting, timeout=DRAIN_S)
@@ -151,6 +152,7 @@ class Runtime:
         caller: str = "",
         deadline: float = math.inf,
         done: Done | None = None,
+        crowd: str = "",
     ) -> Request:
         """Let calls wait for their turn.
 
@@ -160,8 +162,9 @@ class Runtime:
             caller: who asks; "": this process.
             deadline: of the loop's clock, after which nobody waits for the answers.
             done: called with the answers at once.
+            crowd: with whom the caller counts as one in what experts learn; "": alone.
         """
-        request = Request(len(calls), caller, deadline, done)
+        request = Request(len(calls), caller, deadline, done, crowd)
         for index, call in enumerate(calls):
             pool = self._pools.get((call.uid, direction))
             if problem := problem_of(call, pool):

@@ -54,8 +54,8 @@ def flip(uid: Uid, true: Tensor) -> Tensor:
 def drift(uid: Uid, true: Tensor) -> Tensor:
     """Always in one direction, another one for each expert."""
     made: Tensor = torch.randn(true.shape[1:], generator=torch.Generator().manual_seed(hash(uid) & 0xFFFF))
-    made = made.mul(SIZE / float(made.norm())).expand_as(true)
-    return made * true.flatten(1).norm(dim=1).view(-1, *[1] * (true.dim() - 1))
+    lengths: Tensor = true.flatten(1).norm(dim=1).view(-1, *[1] * made.dim())
+    return torch.mul(made, lengths * SIZE / made.norm())
 
 
 def bias(uid: Uid, true: Tensor) -> Tensor:
