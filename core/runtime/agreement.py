@@ -31,8 +31,8 @@ GAP = 0.08
 """Cosine by which a caller may always agree less than is usual: that is chance."""
 FAR, FARTHEST = 0.6, 0.9
 """Shares of the usual agreement that a caller may lack as well: up to the first one all its gradients count, from the
-second on as little as `LEAST`. Honest callers were seen to lack up to 0.5; noise, and true gradients with a drift in them
-that is as large, lack all of it."""
+second on as little as `LEAST`. Honest callers were seen to lack up to 0.5. Noise, and true gradients with as large a
+drift in them, lack all of it."""
 LEAST = 1 / 32
 AT_EXPERT = 16
 """Callers whose direction is remembered for each expert; those who have not called for longest go first."""
