@@ -24,4 +24,5 @@ def _alone(address: str | None) -> str:
 @functools.lru_cache(4096)
 def _crowd_of(address: str | None) -> str:
     """The network of an address. Neighbours in a local network, and those who come by a relay, count alone."""
-    return "" if address is None or is_near(host_of(address)) else network_of(address)
+    near = address is None or is_near(host_of(address)) or host_of(address).startswith("fe80:")
+    return "" if address is None or near else network_of(address)
