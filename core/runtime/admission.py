@@ -34,7 +34,7 @@ class Admission:
         self.refused: Counter[str] = Counter()
         """Calls that were not served for what they are, by caller ("": this process)."""
         self.clipped: Counter[str] = Counter()
-        """Calls whose gradients were scaled down, by caller."""
+        """Calls whose gradients were scaled down for their size, by caller."""
         self._all = GradientGuard()
         """Of all experts here."""
         self.agreement = Agreement()
@@ -97,7 +97,7 @@ class Admission:
         if factor == 0.0:
             problem = Problem("bad_values", f"gradients of norm {norm:.3g} are far beyond all others.")
             return float(self._accept(task, False, problem))
-        self.clipped[caller] += factor < 1.0
+        self.clipped[caller] += factor < agreed
         return factor / (1 + staleness)
 
     def _accept(self, task: Task, good: bool, problem: Problem) -> bool:

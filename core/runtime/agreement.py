@@ -34,6 +34,8 @@ FAR, FARTHEST = 0.6, 0.9
 second on as little as `LEAST`. Honest callers were seen to lack up to 0.5. Noise, and true gradients with as large a
 drift in them, lack all of it."""
 LEAST = 1 / 32
+NEW = 1 / 4
+"""What the gradients of a caller count that is not judged yet."""
 AT_EXPERT = 16
 """Callers whose direction is remembered for each expert; those who have not called for longest go first."""
 CALLERS = 256
@@ -120,8 +122,10 @@ class Agreement:
             caller: as in `factor`.
         """
         known = self._callers.get(caller)
-        if not caller or known is None or known.weight < ENOUGH:
+        if not caller:
             return 1.0
+        if known is None or known.weight < ENOUGH:
+            return NEW
         usual = self._usual()
         lacks = usual - known.total / known.weight
         most, all_of_it = max(FAR * usual, GAP), max(FARTHEST * usual, GAP * FARTHEST / FAR)

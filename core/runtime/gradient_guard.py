@@ -3,8 +3,9 @@ nobody counts for much more than all others together."""
 
 from typing import NamedTuple
 
-CLIP = 5.0
-"""A caller whose moving norm is beyond so many times the median of all callers' is scaled down to it."""
+CLIP = 2.0
+"""A caller whose moving norm is beyond so many times the median of all callers' is scaled down to it. Of what is larger
+Adam learns to take smaller steps, for a thousand of them."""
 SPIKE = 100.0
 """No single request counts for more than so many times the median. An honest one may be forty times the mean, late in
 training, when most samples have nothing left to teach."""

@@ -1,8 +1,8 @@
 """What a liar among four trainers costs the others: their accuracy on `digits` after equally many steps, and in peace.
 
 The shipped Trainers and Runtime, all in this process: four trainers, each with a trunk of its own, train the run's
-experts; the Runtime knows none of them. The liar sends as many gradients as the others, of its own true ones' norm
-times `SIZE` where it can choose: more is scaled down anyway.
+experts; the Runtime knows none of them, nor has it a trainer of its own. The liar sends as many gradients as the others
+do, of its own true ones' norm times `SIZE` where it can choose: more is scaled down anyway.
 """
 
 import asyncio
@@ -111,7 +111,7 @@ def _true(call: Call) -> Tensor:
     return call.gradients
 
 
-def measure(quick: bool, seeds: int, lies: Sequence[str] = (*LIES,)) -> dict[str, Any]:
+def measure(quick: bool, seeds: int, lies: Sequence[str]) -> dict[str, Any]:
     """By lie, and in peace: by seed the accuracy of each honest trainer."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
