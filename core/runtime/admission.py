@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from torch import Tensor
 
 from core.experts.grid import Uid
-from core.runtime.agreement import Agreement
+from core.runtime.agreement import LEAST, Agreement
 from core.runtime.backend import ExpertBackend
 from core.runtime.gradient_guard import GradientGuard
 from core.runtime.task_pool import Problem, Request, Task, TaskPool, is_finite
@@ -82,6 +82,14 @@ class Admission:
             self._factor(pool.backend, task, norm) if self._accept(task, good, NOT_FINITE) else 0.0
             for task, good, norm in zip(tasks, finite, means, strict=True)
         ]
+
+    def believes(self, task: Task) -> bool:
+        """Whether the samples of a task are a reason for a step.
+
+        Args:
+            task: of a backward pass.
+        """
+        return self.agreement.weight(task.request.crowd) > LEAST
 
     def _factor(self, backend: ExpertBackend, task: Task, norm: float) -> float:
         """How much a task's finite gradients count: less if they are stale, or far larger than others'."""

@@ -32,8 +32,6 @@ MAX_ROWS = 4096
 THREADED_WEIGHTS = 500_000
 """Two threads make a pass of 32 samples 1.0 times faster for 30,000 weights, 1.3 for these, 1.5 for a million. Beside
 a busy program the threads wait for each other: 30,000 weights then train 3 to 25 times slower on two than on one."""
-HARDLY = 1 / 32
-"""Weight of a sample that is no reason for a step: whoever is believed so little must not make steps of nothing."""
 FLOAT_BYTES = 4
 COPIES = 4
 """Weights, two Adam moments, gathered gradients."""
@@ -175,7 +173,9 @@ class ExpertBackend(Movable):
         pieces = team.cut(len(x), len(x) * self.work, ROWS)
         return self.device.take(joined(team.run([partial(self.module, x[piece]) for piece in pieces])))
 
-    def backward(self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
+    def backward(
+        self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None, counted: int | None = None
+    ) -> Tensor:
         """Run the expert again with a graph (gradient checkpointing), gather gradients, step if there are enough.
 
         Args:
@@ -183,8 +183,8 @@ class ExpertBackend(Movable):
             gradients: [n, ...], of each sample's own loss by the outputs.
             weights: [n], over 0: how much each sample counts in the step, which is divided by their number all the
                 same. Adam hides the scale of gradients that are all alike stale; where fresh and stale ones meet, in
-                one step or in its moments, the stale ones count less. Those up to `HARDLY` are not in that number.
-                None: all 1.
+                one step or in its moments, the stale ones count less. None: all 1.
+            counted: how many are in that number: who is hardly believed must not make steps of nothing. None: all.
 
         Returns:
             The gradients by the inputs, as if all weights were 1.
@@ -206,7 +206,7 @@ class ExpertBackend(Movable):
             if lacks_memory(error):
                 raise DeviceError(notice("device.full_in_a_sum", name=self.device.label)) from error
             raise
-        self.pending += len(inputs) if weights is None else int((weights > HARDLY).sum())
+        self.pending += len(inputs) if counted is None else counted
         if self.pending >= self._training.target_samples:
             self.step()
         return product.by_inputs if weights is None else product.by_inputs.div_(weights)

@@ -366,7 +366,8 @@ class Runtime:
             rows = backend.backward(inputs, gradients)
         else:
             weights = [[factor] * size for factor, size in zip(filter(None, factors), sizes, strict=True)]
-            rows = backend.backward(inputs, gradients, torch.tensor(list(itertools.chain(*weights))))
+            counted = sum(size for task, size in zip(good, sizes, strict=True) if self.admission.believes(task))
+            rows = backend.backward(inputs, gradients, torch.tensor(list(itertools.chain(*weights))), counted)
         if len(tasks) == 1:
             return [rows]
         parts = iter(rows.split_with_sizes(sizes))

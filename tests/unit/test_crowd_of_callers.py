@@ -6,6 +6,7 @@ import torch
 
 from core.contracts import manifest as manifests
 from core.experts.calls import Call
+from core.runtime.agreement import LEAST
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.swarm.crowd import crowds
@@ -42,3 +43,31 @@ async def test_many_keys_of_one_network_weigh_as_much_as_one() -> None:
     assert len(backend.guard._callers) == 4
     clipped = runtime.admission.clipped
     assert clipped["a"] == 0 and sum(count for name, count in clipped.items() if name.startswith("key")) >= 18
+
+
+async def test_who_is_hardly_believed_makes_no_steps() -> None:
+    [backend, *_] = all_experts(DIGITS)
+    gate = KernelGate()
+    gate.open()
+    runtime = Runtime({backend.uid: backend}, gate)
+    torch.manual_seed(1)
+    common = torch.randn(64, 64) / 8
+
+    async def send(caller: str, sign: float) -> None:
+        rows = torch.randn(8, 64)
+        call = Call(backend.uid, rows, sign * rows @ common + 0.5 * torch.randn(8, 64), backend.version)
+        request = runtime.submit([call], "backward", caller)
+        while not request.answers.done():
+            runtime.serve_next()
+
+    for _ in range(100):
+        for trainer in ("a", "b", "c"):
+            await send(trainer, 1.0)
+        await send("liar", -1.0)
+    assert runtime.admission.agreement.weight("liar") == LEAST
+    steps = backend.version
+    for _ in range(20):
+        await send("liar", -1.0)
+    assert backend.version == steps
+    await send("a", 1.0)
+    assert backend.version == steps + 1
