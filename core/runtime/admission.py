@@ -89,7 +89,8 @@ class Admission:
         Args:
             task: of a backward pass.
         """
-        return self.agreement.weight(task.request.crowd) > LEAST
+        crowd = task.request.crowd
+        return self.agreement.weight(crowd) > LEAST and not self._all.sends_nothing(crowd)
 
     def _factor(self, backend: ExpertBackend, task: Task, norm: float) -> float:
         """How much a task's finite gradients count: less if they are stale, or far larger than others'."""

@@ -9,6 +9,8 @@ Adam learns to take smaller steps, for a thousand of them."""
 SPIKE = 100.0
 """No single request counts for more than so many times the median. An honest one may be forty times the mean, late in
 training, when most samples have nothing left to teach."""
+NOTHING = 1 / 16
+"""A caller whose moving norm is below this part of the median sends next to nothing."""
 ABSURD = 1e4
 """Beyond so many times the median a request is refused: no honest trainer sends it."""
 FLOOR = 0.1
@@ -75,6 +77,15 @@ class GradientGuard:
         factor = min(1.0, CLIP * typical / moving) if typical and moving else 1.0
         factor = min(factor, SPIKE * typical / norm) if typical and norm else factor
         return agreed * factor * self._share(samples)
+
+    def sends_nothing(self, caller: str) -> bool:
+        """Whether a caller's gradients would not move an expert, however many it sends.
+
+        Args:
+            caller: who sent some.
+        """
+        known = self._callers.get(caller)
+        return known is not None and known.total < NOTHING * self.typical() * known.weight
 
     def _age(self, rows: int) -> None:
         self._unit *= 2 ** (rows / LASTING)

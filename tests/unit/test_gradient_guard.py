@@ -86,3 +86,17 @@ def test_who_does_not_agree_sets_no_measure() -> None:
     for _ in range(200):
         assert guard.factor("liar", 1e3, 32, agreed=1 / 32) <= 0.1 / 32
         assert guard.factor("trainer", 1.0, 32) == 1.0
+
+
+def test_who_sends_next_to_nothing_is_told_from_one_whose_gradients_are_small() -> None:
+    guard = GradientGuard()
+    for _ in range(20):
+        guard.factor("trainer", 1.0, 32)
+        guard.factor("another", 0.2, 32)
+        guard.factor("liar", 1e-6, 32)
+    assert [guard.sends_nothing(name) for name in ("trainer", "another", "liar", "stranger")] == [
+        False,
+        False,
+        True,
+        False,
+    ]
