@@ -17,6 +17,7 @@ from core.contracts.net import (
     Answer,
     Call,
     Cancel,
+    Fault,
     Header,
     Kind,
     Parts,
@@ -36,6 +37,7 @@ from core.net.lanes import Lanes
 from core.net.limits import TokenBucket
 from core.net.link_owner import Owner, nothing
 from core.net.shaping import Shaper
+from core.net.shares import Branch
 
 log = logging.getLogger(__name__)
 
@@ -59,11 +61,15 @@ class Link:
         serving: the peer's calls, by id.
         heard: when bytes last came from the peer (time.monotonic).
         used: when a call last began or ended.
-        network: where the peer dialled from, and `crowd` what all strangers from there may call (see crowds.py).
+        network: where the peer is, and `branch` where it so stands among the users of what is scarce (see crowds.py).
+        crowd: what all strangers who dialled from there may call.
+        time: what all from there may take of this process's time with what is not training.
     """
 
     network: str = ""
+    branch: Branch = ("",)
     crowd: TokenBucket | None = None
+    time: TokenBucket | None = None
 
     def __init__(self, connection: Connection, owner: "Owner[Link]", address: str | None) -> None:
         self.connection = connection
@@ -265,7 +271,7 @@ class Link:
             header = _decode(data[PREFIX.size : begin])
         except UNREADABLE as error:
             raise Violation(f"a header that is not in the contract: {error}") from error
-        release, rest, here = nothing, data[begin + size :], len(data) >= begin + size
+        rest, here = data[begin + size :], len(data) >= begin + size
         try:
             self._owner.admit(self, header, 0 if here else size)
         except Refusal:
@@ -277,23 +283,48 @@ class Link:
             await self._pause(self._owner.charge(self, size))
             return rest
         parts: Parts = (data[begin : begin + size],)
-        if not here or size > limits.SMALL:
-            release = await self._owner.reserve(self.peer, size)
-        if not here:
-            try:
-                held = not isinstance(header, Call) or kind_of(header.method) != "test"
-                parts = [part async for part in self._chunks(stream, memoryview(data)[begin:], size, held)]
-            except BaseException:
-                release()
-                raise
+        if here and size <= limits.SMALL:
+            await self._pause(self._owner.deliver(self, header, parts, nothing))
+            return rest
+        begun = parts[0] if here else memoryview(data)[begin:]
+        parts, release = await self._payload(stream, header, begun, size)
         await self._pause(self._owner.deliver(self, header, parts, release))
         return rest
+
+    async def _payload(
+        self, stream: ReceiveStream, header: Header, begun: Payload, size: int
+    ) -> tuple[Parts, Callable[[], None]]:
+        """A payload, once there is room for it, and what gives that back.
+
+        Raises:
+            Refusal: it came so slowly that others needed the room.
+        """
+        held, parts = not isinstance(header, Call) or kind_of(header.method) != "test", list[Payload]()
+        try:
+            async with asyncio.timeout(None) as patience:
+                drop = partial(patience.reschedule, asyncio.get_running_loop().time())
+                room = await self._owner.reserve(self, header, size, drop)
+                try:
+                    async for part in self._chunks(stream, begun, size, held):
+                        parts.append(part)
+                        room.arrived += len(part)
+                except BaseException:
+                    room.release()
+                    raise
+        except TimeoutError:
+            self._frame_deadlines.pop(stream, None)
+            if isinstance(header, Call):
+                self.post(Fault(header.id, "busy", "Your payload came too slowly, and others need the memory for it."))
+            elif isinstance(header, Answer) and (future := self.waiting.get(header.id)) and not future.done():
+                future.set_exception(PeerUnreachable("The answer came too slowly, and others needed the memory."))
+            raise Refusal("busy", "too slow") from None
+        return parts, room.release
 
     async def _pause(self, seconds: float) -> None:
         if seconds > 0:
             await asyncio.sleep(min(seconds, limits.THROTTLE_S))
 
-    async def _chunks(self, stream: ReceiveStream, begun: memoryview, size: int, held: bool) -> AsyncIterator[Payload]:
+    async def _chunks(self, stream: ReceiveStream, begun: Payload, size: int, held: bool) -> AsyncIterator[Payload]:
         """A payload of which some is here, as it comes; `held` back by the user's limit, or not."""
         if begun:
             yield begun

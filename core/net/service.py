@@ -30,6 +30,7 @@ from core.net.limits import Newest, TokenBucket
 from core.net.link import Link, Refusal, Violation
 from core.net.memory import Memory
 from core.net.metrics import Meter
+from core.net.shares import Branch
 
 log = logging.getLogger(__name__)
 _encode = msgspec.msgpack.Encoder().encode
@@ -43,6 +44,8 @@ class Context(NamedTuple):
     """The peer's outside address as seen here."""
     deadline: float
     """time.monotonic() of this process."""
+    branch: Branch = ("",)
+    """Where it stands among the users of what is scarce."""
 
 
 Result = msgspec.Struct | tuple[msgspec.Struct | bytes, Payload | Parts]
@@ -109,7 +112,8 @@ class Service:
         self.lets: dict[str, Lets] = {}
         """By method, where not everybody may send a payload at any time."""
         self._quotas = Newest[PeerId, _Quota](limits.FAULTY_PEERS)
-        self._memory = Memory(limits.RECEIVING, limits.RECEIVING_BY_PEER)
+        self.memory = Memory(limits.RECEIVING_LEAST, limits.RECEIVING_LEAST)
+        """For payloads of calls: that of some of the largest that a method takes."""
 
     def register(
         self,
@@ -124,6 +128,9 @@ class Service:
         waits = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
         price = cost if callable(cost) else lambda _: cost
         self._methods[name] = Method(decode, handler, waits, max_payload, price, meter)
+        largest = max(method.max_payload for method in self._methods.values())
+        self.memory.by_peer = min(limits.RECEIVING_BY_PEER, max(limits.RECEIVING_LEAST, 2 * largest))
+        self.memory.total = min(limits.RECEIVING, 2 * self.memory.by_peer)
 
     def unregister(self, suffix: str) -> None:
         """Serve no method whose name ends like this."""
@@ -147,10 +154,6 @@ class Service:
             self._refuse(link, call.id, "busy", f"You have called {call.method} often enough for now.", 0.1)
         elif len(link.serving) >= limits.CALLS_BY_PEER:
             self._refuse(link, call.id, "busy", "Too many calls at once. Try again later.", 0.1)
-
-    async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
-        """Memory for a payload that is still to come; waits until there is some."""
-        return await self._memory.reserve(peer, size)
 
     def _refuse(self, link: Link, number: int, code: str, message: str, points: float) -> None:
         link.post(Fault(number, code, message))
@@ -190,7 +193,7 @@ class Service:
             release()
             return pause
         payload = parts if method.decode is None else joined(parts)
-        context = Context(link.peer, link.address, time.monotonic() + call.deadline_ms / 1000)
+        context = Context(link.peer, link.address, time.monotonic() + call.deadline_ms / 1000, link.branch)
         ready: Result | None = None
         if not method.waits and link.roomy:
             result = self._run_now(link, call, method, request, payload, context)
