@@ -115,7 +115,8 @@ class RecordStore:
         subkeys = self._keys.get(digest, {})
         publishers, is_low = subkeys.get(record.subkey, {}), payer.rank <= Rank.STRANGER
         if more and len(publishers) >= limits.subkey_publishers:
-            return _Short(Verdict.KEY_FULL, self._room_of((digest, record.subkey, one.peer) for one in publishers.values()))
+            names = ((digest, record.subkey, one.peer) for one in publishers.values())
+            return _Short(Verdict.KEY_FULL, self._room_of(names))
         if more and len(subkeys) >= limits.key_subkeys and record.subkey not in subkeys:
             return _Short(Verdict.KEY_FULL, self._key_room(digest))
         if more and is_low and len(subkeys) >= limits.key_strangers:
@@ -155,9 +156,9 @@ class RecordStore:
         """
         verdict = self.verdict(record, now, payer)
         payer = _charged(record, payer)
-        if verdict in (Verdict.STORED, Verdict.FULL, Verdict.PUBLISHER_FULL, Verdict.KEY_FULL):
-            if self._short(record, payer) and self.expire(now):
-                verdict = self.verdict(record, now, payer)
+        may_fit = verdict in (Verdict.STORED, Verdict.FULL, Verdict.PUBLISHER_FULL, Verdict.KEY_FULL)
+        if may_fit and self._short(record, payer) and self.expire(now):
+            verdict = self.verdict(record, now, payer)
         if verdict is not Verdict.STORED:
             return verdict
         while (short := self._short(record, payer)) is not None:

@@ -16,9 +16,9 @@ from core.net.shares import Branch
 SUBNET = 64
 """Bits of an IPv6 address that its owner did not choose: any home has so many addresses as are left."""
 BLOCKS = {4: 24, 6: 48}
-"""Bits of an address, by its version, that one owner of many networks has in common: the smallest blocks that are routed
-on the internet, so the smallest that are rented and sold. A mobile network or a university has many of them, and many
-people behind one address; so no block is held to a share but where there is no room for all."""
+"""Bits of an address, by its version, that one owner of many networks has in common: the smallest blocks that are
+routed on the internet, so the smallest that are rented and sold. A mobile network or a university has many of them, and
+many people behind one address; so no block is held to a share but where there is no room for all."""
 
 
 def network_of(address: str) -> str:
@@ -54,7 +54,7 @@ def branch_of(network: str, peer: str = "") -> Branch:
 
 
 class Crowds:
-    """What those of each network may use together: calls, connections, and handshakes."""
+    """What those of each network may use together: calls, connections, handshakes, and this process's time."""
 
     def __init__(self) -> None:
         self._calls = Newest[str, TokenBucket](limits.FAULTY_PEERS)
@@ -71,9 +71,9 @@ class Crowds:
         """
         link.network = _network(link)
         link.branch = branch_of(link.network, link.peer.hex())
-        time_bucket = self._time.get(link.network)
-        link.time = time_bucket or TokenBucket(limits.NETWORK_TIME, limits.NETWORK_TIME_BURST)
-        self._time[link.network] = link.time
+        block = link.branch[0]
+        link.time = self._time.get(block) or TokenBucket(limits.BLOCK_TIME, limits.BLOCK_TIME_BURST)
+        self._time[block] = link.time
         if not link.outgoing:
             bucket = self._calls.get(link.network)
             link.crowd = bucket or TokenBucket(limits.CROWD_CALLS_PER_S, limits.CROWD_CALL_BURST)

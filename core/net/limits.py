@@ -34,8 +34,8 @@ OUTGOING = 1 * MIB
 RECEIVE_WINDOW = 8 * MIB
 """Bytes a peer may send before we read: 100 MB/s at 80 ms round trip."""
 RECEIVING = 256 * MIB
-"""Payloads being received or handled, all peers together; further ones wait in the sender. Those of calls have less where
-no method takes so large ones: what others may have this PC hold follows from what it is there for."""
+"""Payloads being received or handled, all peers together; further ones wait in the sender. Those of calls have less
+where no method takes so large ones: what others may have this PC hold follows from what it is there for."""
 RECEIVING_BY_PEER = 128 * MIB
 """The same for one peer, so that no peer can use all of it."""
 RECEIVING_LEAST = 8 * MIB
@@ -72,11 +72,14 @@ first minute, and is none any more after its first second or two."""
 CROWD_CALL_BURST = 1000.0
 """Calls of all strangers of one network at once: ten begin together."""
 ACQUAINTED_S = 600.0
-"""A peer that has been connected for so long is an old acquaintance: who makes keys by the dozen rarely waits so long."""
-NETWORK_TIME = 0.25
-"""Seconds of this process's time in each that all peers of one network may take with what is not training: DHT, relaying,
-questions of who is there. A lab of 200 PCs, each of which asks five times a second, takes less than half of it."""
-NETWORK_TIME_BURST = 1.0
+"""A peer that has been connected for so long is an old acquaintance: who makes keys by the dozen rarely waits."""
+BLOCK_TIME = 0.25
+"""Seconds of a core in each that all peers of one block of addresses may take here with what is of no run: the DHT,
+relaying, introductions. 200 PCs of a lab, each of which asks twice a second, take a fifth of it."""
+BLOCK_TIME_BURST = 1.0
+"""Seconds at once."""
+RECORD_TIME = 1e-4
+"""Seconds that a thread takes to check one signature, and to keep what was signed."""
 HANDSHAKE_S = 5.0
 """Time for a handshake: five round trips of the worst link."""
 DIAL_S = 5.0

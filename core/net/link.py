@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import logging
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
@@ -63,13 +64,13 @@ class Link:
         used: when a call last began or ended.
         network: where the peer is, and `branch` where it so stands among the users of what is scarce (see crowds.py).
         crowd: what all strangers who dialled from there may call.
-        time: what all from there may take of this process's time with what is not training.
+        time: seconds that all of its block of addresses may keep this process busy with what is of no run.
     """
 
     network: str = ""
     branch: Branch = ("",)
     crowd: TokenBucket | None = None
-    time: TokenBucket | None = None
+    time: TokenBucket = TokenBucket(math.inf, math.inf)
 
     def __init__(self, connection: Connection, owner: "Owner[Link]", address: str | None) -> None:
         self.connection = connection

@@ -76,6 +76,8 @@ class Method(NamedTuple):
     max_payload: int
     cost: Callable[[Any], float]
     meter: Meter
+    is_common: bool
+    """Whether it is of no run: such work for others comes after training."""
 
 
 class Node(Protocol):
@@ -127,7 +129,7 @@ class Service:
         """See RpcNode.register."""
         waits = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
         price = cost if callable(cost) else lambda _: cost
-        self._methods[name] = Method(decode, handler, waits, max_payload, price, meter)
+        self._methods[name] = Method(decode, handler, waits, max_payload, price, meter, "@" not in name)
         largest = max(method.max_payload for method in self._methods.values())
         self.memory.by_peer = min(limits.RECEIVING_BY_PEER, max(limits.RECEIVING_LEAST, 2 * largest))
         self.memory.total = min(limits.RECEIVING, 2 * self.memory.by_peer)
@@ -187,8 +189,14 @@ class Service:
             link.cancelled.discard(call.id)
             release()
             return self.spend(link, 1.0, size_of(parts))
+        now, began = time.monotonic(), time.thread_time()
+        if method.is_common and (wait := link.time.spend(0.0, now)) > 0:
+            release()
+            link.post(Fault(call.id, "busy", "Peers from where you are keep this one busy. Try again later."))
+            return max(wait, self.spend(link, 1.0, size_of(parts)))
         request = self._request(link, call, method, parts)
-        pause = self.spend(link, 1.0 if request is None else method.cost(request), size_of(parts))
+        cost = 1.0 if request is None else method.cost(request)
+        pause = self.spend(link, cost, size_of(parts))
         if request is None:
             release()
             return pause
@@ -197,6 +205,8 @@ class Service:
         ready: Result | None = None
         if not method.waits and link.roomy:
             result = self._run_now(link, call, method, request, payload, context)
+            if method.is_common:
+                link.time.spend(time.thread_time() - began, now)
             if result is None:
                 release()
                 return pause
@@ -204,6 +214,8 @@ class Service:
                 self._wait(link, call, method, result, payload, context, release)
                 return pause
             ready = result
+        elif method.is_common:
+            link.time.spend(cost * limits.RECORD_TIME, now)
         self._start(link, call, method, request, payload, context, ready, release)
         return pause
 

@@ -27,6 +27,7 @@ from core.store.run_files import RunFiles
 from core.swarm.allowance import Allowance
 from core.swarm.credit_exchange import CreditExchange
 from core.swarm.hosting import Hosting
+from core.swarm.incoming_calls import request_bytes
 from core.swarm.manifest_exchange import ManifestExchange
 from core.swarm.members import Members
 from core.swarm.mirrors import Mirrors
@@ -98,7 +99,8 @@ class Swarm:
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         self._gate = _guarded(node, dht, manifest, files, open_gate)
         row = encoded_size(manifest.training.codec, manifest.model.width)
-        compute.incoming.register(node, manifest.run_id, Allowance(manifest.run_id, community.book, row).spend)
+        spend = Allowance(manifest.run_id, community.book, row).spend
+        compute.incoming.register(node, manifest.run_id, spend, request_bytes(manifest))
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)
