@@ -189,7 +189,8 @@ class Serving:
                     self._inputs.put(peer, (request.passage, uids[index]), kept, len(part))
                 self._answer(visit, index, rows)
 
-        visit.request = self._runtime.submit(calls, "forward", peer, visit.call.deadline, done)
+        asks = visit.direction == "inference"
+        visit.request = self._runtime.submit(calls, "forward", peer, visit.call.deadline, done, asks)
 
     def _backward(self, visit: _Visit) -> None:
         """A pass that this peer has asked for before, under the same number, is not applied again."""
@@ -265,7 +266,8 @@ class Serving:
             and is dropped if not.
         """
         backward = visit.direction == "backward"
-        delay = self._runtime.delay(visit.peer, calls, "backward" if backward else "forward")
+        asks = visit.direction == "inference"
+        delay = self._runtime.delay(visit.peer, calls, "backward" if backward else "forward", asks)
         if delay > WAIT_S * (2 if backward else 1) or asyncio.get_running_loop().time() > visit.call.deadline:
             raise CallRefused(f"This peer is busy: your request would wait {delay:.1f} s. Ask another one.")
 

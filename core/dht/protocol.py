@@ -276,7 +276,7 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
     def _payer(self, context: Context, record: Record) -> Payer:
         """To whom a record is charged that is brought; those of peers that have shown nothing here anybody can make."""
         inside = all(self.rpc.admission.is_inside(peer, record.key) for peer in (context.peer, record.peer))
-        known = record.peer == context.peer and self.rpc.is_acquainted(context.peer)
+        known = record.peer == context.peer and self.rpc.pool.is_acquainted(context.peer)
         return Payer(Rank.MEMBER if inside or known else Rank.STRANGER, context.branch)
 
     def _nearest(self, targets: list[bytes], asking: PeerId, count: int) -> Nodes:

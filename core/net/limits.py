@@ -29,7 +29,7 @@ STREAMS = 16
 """Streams of one peer being read: its lanes, some that it gave up, and that of the small frames."""
 TCP_LANES = 256
 """Lanes over TCP in each direction, of all peers: each is an open file, of which a process often has 1,024."""
-OUTGOING = 1 * MIB
+OUTGOING = 256 * KIB
 """Small frames that wait for a peer that reads slowly; senders wait beyond it."""
 RECEIVE_WINDOW = 8 * MIB
 """Bytes a peer may send before we read: 100 MB/s at 80 ms round trip."""

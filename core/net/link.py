@@ -1,7 +1,6 @@
 """Frames over one connection: small ones together on one stream, large ones on lanes of their own."""
 
 import asyncio
-import contextlib
 import itertools
 import logging
 import math
@@ -33,12 +32,13 @@ from core.contracts.notices import notice
 from core.contracts.peer_names import called
 from core.net import limits
 from core.net.addresses import host_of, in_local_network
-from core.net.endpoint import BLOCK, Connection, ReceiveStream, SendStream
+from core.net.endpoint import Connection, ReceiveStream
 from core.net.lanes import Lanes
 from core.net.limits import TokenBucket
 from core.net.link_owner import Owner, nothing
 from core.net.shaping import Shaper
 from core.net.shares import Branch
+from core.net.small_frames import SmallFrames
 
 log = logging.getLogger(__name__)
 
@@ -92,20 +92,13 @@ class Link:
         self.new_id = itertools.count(1).__next__
         """The number of our next call on this link."""
         self._asked_at, self._rounds = 0.0, 0
-        self._queue, self._first = list[bytes](), list[bytes]()
-        """Signs of life and cancellations: they go before what is queued."""
-        self._queued = 0
-        self._idle: SendStream | None = None
-        """What the writer would send by, while it has nothing to send."""
-        self._wake, self._room = asyncio.Event(), asyncio.Event()
-        self._room.set()
+        self._small = SmallFrames(connection, lambda: self._shaper)
         self.lanes = Lanes(connection, self._shaper, partial(owner.open_faster, self), owner.start)
         self._readers = set[ReceiveStream]()
         self._frame_deadlines: dict[ReceiveStream, float] = {}
-        self._writing_since: float | None = None
         self.shape()
         self._tasks = [
-            owner.start(self._guard(self._write), "link writer"),
+            owner.start(self._guard(self._small.write), "link writer"),
             owner.start(self._guard(self._accept), "link streams"),
         ]
 
@@ -128,23 +121,14 @@ class Link:
     @property
     def roomy(self) -> bool:
         """Whether a small frame can be queued without waiting."""
-        return self._queued <= limits.OUTGOING
+        return self._small.roomy
 
     def post(self, header: Header, payload: Payload | Parts = b"") -> None:
         """Queue a small frame; the writer sends all that are queued at once. One that is alone need not wait for it."""
         data = _encode(header)
         frame = b"".join((PREFIX.pack(len(data), size_of(payload)), data, *parts_of(payload)))
-        if self._idle and len(self.waiting) + len(self.serving) <= 1 and not self._shaper.upload.rate:
-            with contextlib.suppress(PeerUnreachable):  # the writer meets it too
-                if not self._idle.begin(frame):
-                    self._idle = None
-                    self._wake.set()
-                return
-        (self._first if isinstance(header, Ping | Pong | Cancel) else self._queue).append(frame)
-        self._queued += len(frame)
-        if self._queued > limits.OUTGOING:
-            self._room.clear()
-        self._wake.set()
+        alone = len(self.waiting) + len(self.serving) <= 1
+        self._small.put(frame, isinstance(header, Ping | Pong | Cancel), alone)
 
     async def send(self, header: Header, payload: Payload | Parts = b"", kind: Kind = "call") -> None:
         """Send a frame, small or large; waits while the peer reads too slowly, or the user's limit holds it back.
@@ -165,7 +149,7 @@ class Link:
             await self._send_large(header, payload, kind_of(header.method) if isinstance(header, Call) else kind)
             return
         while not self.roomy:
-            await self._room.wait()
+            await self._small.room.wait()
             if self.closed_because is not None:
                 raise PeerUnreachable(self.closed_because)
         self.post(header, payload)
@@ -180,41 +164,6 @@ class Link:
             if self.closed_because is not None or self.connection.closed:
                 raise
             # The peer stopped this stream only: it refused the call, and its Fault is on its way.
-
-    async def _write(self) -> None:
-        stream = await self.connection.open()
-        await stream.first()
-        while True:
-            self._idle = None if self.connection.relay else stream
-            await self._wake.wait()
-            self._wake.clear()
-            self._idle, self._writing_since = None, time.monotonic()
-            await stream.rest()
-            self._writing_since = None
-            while self._first or self._queue:
-                data = self._take()
-                if self._shaper.upload.rate:
-                    await self._shaper.sent_small(len(data))
-                self._writing_since = time.monotonic()
-                await stream.write(data)
-                self._writing_since = None
-                self._queued -= len(data)
-                if self.roomy:
-                    self._room.set()
-
-    def _take(self) -> bytes:
-        """As many of the queued frames as are sent by one write."""
-        if self._first:
-            frames, self._first = self._first, []
-        else:
-            count = size = 0
-            most = min(BLOCK, self._shaper.upload.chunk)
-            while count < len(self._queue) and size < most:
-                size += len(self._queue[count])
-                count += 1
-            frames = self._queue[:count]
-            del self._queue[:count]
-        return frames[0] if len(frames) == 1 else b"".join(frames)
 
     # --- receiving
 
@@ -378,7 +327,7 @@ class Link:
         if any(now > deadline for deadline in self._frame_deadlines.values()):
             self._owner.violated(self, "a frame that did not arrive in time")
             self.close("frame too slow")
-        elif self._writing_since is not None and now - self._writing_since > limits.FRAME_S:
+        elif self._small.writing_since is not None and now - self._small.writing_since > limits.FRAME_S:
             self.close("the peer does not read")
         elif kept or self.waiting:
             self._check_life(now)
@@ -426,6 +375,6 @@ class Link:
         for task in self._tasks:
             if task is not current:
                 task.cancel()
-        self._room.set()
+        self._small.room.set()
         self.lanes.close()
         self._owner.lost(self)

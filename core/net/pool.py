@@ -260,6 +260,11 @@ class Pool:
         links = (link for link in self.links.values() if link.network == network and not link.outgoing)
         return [link for link in links if self.is_stranger(link.peer)]
 
+    def is_acquainted(self, peer: PeerId) -> bool:
+        """Whether a peer has been connected for so long that its key is not one of a crowd made for the moment."""
+        link = self.links.get(peer)
+        return link is not None and time.monotonic() - link.since > limits.ACQUAINTED_S
+
     def _make_room(self) -> bool:
         if len(self.links) < limits.CONNECTIONS:
             return True

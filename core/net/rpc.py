@@ -36,7 +36,7 @@ from core.net.background import logged
 from core.net.endpoint import Endpoint, SendStream
 from core.net.limits import Bans
 from core.net.link import Link, Refusal
-from core.net.memory import Memory, Reservation
+from core.net.memory import Reservation
 from core.net.metrics import Meter
 from core.net.pool import Connector, Pool
 from core.net.service import Context, Cost, Handler, Result, Service
@@ -89,7 +89,6 @@ class RpcNode:
         self._listen = listen
         self._service = Service(self, lambda peer: self.admission.is_stranger(peer))
         self.lets = self._service.lets
-        self._answers = Memory(limits.RECEIVING, limits.RECEIVING_BY_PEER)
         self.metrics: dict[str, Meter] = {}
         """Figures by method, since the start."""
         self._decoders: dict[type, Callable[[bytes], Any]] = {}
@@ -144,8 +143,6 @@ class RpcNode:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-    # --- what others may call
 
     def register(
         self,
@@ -318,11 +315,6 @@ class RpcNode:
             callback(peer, self.bans.banned(peer, now))
         return True
 
-    def is_acquainted(self, peer: PeerId) -> bool:
-        """Whether a peer has been connected for so long that its key is not one of a crowd made for the moment."""
-        link = self.pool.links.get(peer)
-        return link is not None and time.monotonic() - link.since > limits.ACQUAINTED_S
-
     def distrusts(self, peer: PeerId) -> bool:
         """Whether a peer was banned within the last hour or, if that was not the first time, some hours."""
         return self.bans.distrusts(peer, time.monotonic())
@@ -346,8 +338,7 @@ class RpcNode:
 
     async def reserve(self, link: Link, header: Header, size: int, drop: Callable[[], None]) -> Reservation:
         """See link.Owner."""
-        memory = self._service.memory if isinstance(header, Call) else self._answers
-        return await memory.reserve(link.branch, size, drop)
+        return await self._service.memory_for(header).reserve(link.branch, size, drop)
 
     def deliver(self, link: Link, header: Header, payload: Parts, release: Callable[[], None]) -> float:
         """See link.Owner."""

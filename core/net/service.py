@@ -18,6 +18,7 @@ from core.contracts.net import (
     Answer,
     Call,
     Fault,
+    Header,
     Parts,
     Payload,
     joined,
@@ -30,7 +31,7 @@ from core.net.limits import Newest, TokenBucket
 from core.net.link import Link, Refusal, Violation
 from core.net.memory import Memory
 from core.net.metrics import Meter
-from core.net.shares import Branch
+from core.net.shares import Branch, Shares
 
 log = logging.getLogger(__name__)
 _encode = msgspec.msgpack.Encoder().encode
@@ -114,8 +115,12 @@ class Service:
         self.lets: dict[str, Lets] = {}
         """By method, where not everybody may send a payload at any time."""
         self._quotas = Newest[PeerId, _Quota](limits.FAULTY_PEERS)
+        self._unsent = Shares()
+        """Bytes of answers that peers do not read yet, or that are being read from a disk."""
         self.memory = Memory(limits.RECEIVING_LEAST, limits.RECEIVING_LEAST)
         """For payloads of calls: that of some of the largest that a method takes."""
+        self._answers = Memory(limits.RECEIVING, limits.RECEIVING_BY_PEER)
+        """For payloads that this PC has asked for."""
 
     def register(
         self,
@@ -154,8 +159,20 @@ class Service:
             self._refuse(link, call.id, "limit", text, 1.0)
         elif size and (lets := self.lets.get(call.method)) is not None and not lets(link.peer, size):
             self._refuse(link, call.id, "busy", f"You have called {call.method} often enough for now.", 0.1)
+        elif self._has_enough(link):
+            self._refuse(link, call.id, "busy", "Read the answers that you have asked for first.", 0.1)
         elif len(link.serving) >= limits.CALLS_BY_PEER:
             self._refuse(link, call.id, "busy", "Too many calls at once. Try again later.", 0.1)
+
+    def memory_for(self, header: Header) -> Memory:
+        """Where a payload that comes has its room."""
+        return self.memory if isinstance(header, Call) else self._answers
+
+    def _has_enough(self, link: Link) -> bool:
+        """Whether as many answers wait for a peer, or for those where it is, as there is memory for."""
+        unsent, block, total = self._unsent.of, link.branch[:1], self.memory.total
+        crowded = unsent(block) > total * 3 // 4 or (unsent(()) > total and unsent(block) > total // 4)
+        return crowded or unsent(link.branch) > self.memory.by_peer
 
     def _refuse(self, link: Link, number: int, code: str, message: str, points: float) -> None:
         link.post(Fault(number, code, message))
@@ -328,6 +345,8 @@ class Service:
         ready: Result | None,
     ) -> None:
         """Run a handler and send its answer, or send one that is ready, within the call's deadline."""
+        size = limits.CHUNK if kind_of(call.method) == "copy" else 0
+        self._unsent.change(link.branch, size)
         try:
             async with asyncio.timeout_at(context.deadline):
                 try:
@@ -340,6 +359,8 @@ class Service:
                 else:
                     method.meter.served += 1
                     method.meter.moved(len(call.body) + size_of(payload), len(answer.body) + size_of(data))
+                    self._unsent.change(link.branch, (whole := len(answer.body) + size_of(data)) - size)
+                    size = whole
                     await link.send(answer, data, kind_of(call.method))
         except TimeoutError:
             method.meter.errors += 1
@@ -348,6 +369,8 @@ class Service:
             pass  # nobody is left to answer
         except CallRefused as error:  # the user's limit is too low for this answer
             link.post(_failed(call, method, error))
+        finally:
+            self._unsent.change(link.branch, -size)
 
 
 def _answer(call: Call, result: Result) -> tuple[Answer, Payload | Parts]:

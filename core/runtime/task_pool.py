@@ -27,7 +27,14 @@ class Problem(NamedTuple):
 class Request:
     """A caller's calls, answered together; `answers` resolves once the last of them is served."""
 
-    def __init__(self, calls: int, caller: str = "", deadline: float = math.inf, done: "Done | None" = None) -> None:
+    def __init__(
+        self,
+        calls: int,
+        caller: str = "",
+        deadline: float = math.inf,
+        done: "Done | None" = None,
+        turn: str | None = None,
+    ) -> None:
         """Nothing is answered yet.
 
         Args:
@@ -35,8 +42,9 @@ class Request:
             caller: who asks; "": this process.
             deadline: of the loop's clock, after which nobody waits for the answers.
             done: called at once with the answers, also if nobody waits.
+            turn: as whose it waits (`core.runtime.fair_queue`); None: the caller's.
         """
-        self.caller, self.deadline = caller, deadline
+        self.caller, self.deadline, self.turn = caller, deadline, caller if turn is None else turn
         self._done = done
         self.answers: asyncio.Future[list[Tensor | None]] = asyncio.get_running_loop().create_future()
         self.versions = [0] * calls

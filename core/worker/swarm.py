@@ -27,7 +27,7 @@ from core.store.run_files import RunFiles
 from core.swarm.allowance import Allowance
 from core.swarm.credit_exchange import CreditExchange
 from core.swarm.hosting import Hosting
-from core.swarm.incoming_calls import request_bytes
+from core.swarm.incoming_calls import Spend, request_bytes
 from core.swarm.manifest_exchange import ManifestExchange
 from core.swarm.members import Members
 from core.swarm.mirrors import Mirrors
@@ -98,9 +98,7 @@ class Swarm:
         trains, self._hosts, self._frozen = "train" in roles, "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         self._gate = _guarded(node, dht, manifest, files, open_gate)
-        row = encoded_size(manifest.training.codec, manifest.model.width)
-        spend = Allowance(manifest.run_id, community.book, row).spend
-        compute.incoming.register(node, manifest.run_id, spend, request_bytes(manifest))
+        compute.incoming.register(node, manifest.run_id, _spend(manifest, community), request_bytes(manifest))
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)
@@ -383,6 +381,12 @@ class Swarm:
 
     def _share_again_s(self) -> float:
         return self._shards.rest_s if self._dht.contacts() else min(self._shards.rest_s, ALONE_S)
+
+
+def _spend(manifest: Manifest, community: Community) -> Spend:
+    """What a question costs who asks it."""
+    row = encoded_size(manifest.training.codec, manifest.model.width)
+    return Allowance(manifest.run_id, community.book, row).spend
 
 
 def _guarded(node: RpcNode, dht: DHTNode, manifest: Manifest, files: RunFiles, open_gate: WorkGate) -> TokenGate | None:
