@@ -4,6 +4,7 @@ import heapq
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 from kademlia.node import Node, NodeHeap
 from kademlia.routing import KBucket, RoutingTable
@@ -30,9 +31,12 @@ class Contact(Node):  # type: ignore[misc]
         super().__init__(node_id(address.peer))
         self.address = address
         self.peer = PeerId(address.peer)
-        where = network_of(address.addresses[0]) if address.addresses else b"".join(address.relays).hex()
-        self.block = branch_of(where)[0]
+
+    @cached_property
+    def block(self) -> str:
         """Where it says that it is."""
+        known = self.address
+        return branch_of(network_of(known.addresses[0]) if known.addresses else b"".join(known.relays).hex())[0]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Contact) and bool(self.id == other.id)

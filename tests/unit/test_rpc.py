@@ -724,7 +724,7 @@ async def test_a_flood_of_pings_from_a_peer_that_never_reads_is_bounded(bob: Rpc
     bob._service.spend = count  # type: ignore[method-assign, assignment]
     task = asyncio.create_task(stream.write(frame(Ping()) * 60_000))
     await within(lambda: taken > 20_000)
-    assert link_there._queued <= limits.OUTGOING + 1000
+    assert link_there._small._queued <= limits.OUTGOING + 1000
     task.cancel()
 
 
