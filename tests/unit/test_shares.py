@@ -57,7 +57,12 @@ async def test_no_block_of_addresses_has_all_memory() -> None:
 async def test_who_sends_too_slowly_makes_room_for_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("core.net.memory.PATIENCE_S", 0.01)
     memory, dropped = Memory(100, by_peer=60), list[str]()
-    slow = await memory.reserve(crowd(1, 1), 60, lambda: (dropped.append("slow"), slow.release())[0])
+
+    def drop_slow() -> None:
+        dropped.append("slow")
+        slow.release()
+
+    slow = await memory.reserve(crowd(1, 1), 60, drop_slow)
     quick = await memory.reserve(crowd(2, 2), 40, lambda: dropped.append("quick"))
     quick.arrived = 40
     slow._began -= 10.0  # nothing has come of it for ten seconds
