@@ -9,7 +9,7 @@ import time
 from core.net import limits
 from core.net.addresses import host_of, is_near
 from core.net.endpoint import Connection
-from core.net.limits import Newest, Rates, TokenBucket
+from core.net.limits import BlockTime, Newest, Rates, TokenBucket
 from core.net.link import Link
 from core.net.shares import Branch
 
@@ -58,7 +58,7 @@ class Crowds:
 
     def __init__(self) -> None:
         self._calls = Newest[str, TokenBucket](limits.FAULTY_PEERS)
-        self._time = Newest[str, TokenBucket](limits.FAULTY_PEERS)
+        self._time = Newest[str, BlockTime](limits.FAULTY_PEERS)
         self._handshakes = Rates(limits.HANDSHAKES_PER_S, limits.HANDSHAKE_BURST)
         self._late = Rates(limits.CROWD_HANDSHAKES_PER_S, limits.CROWD_HANDSHAKES_PER_S)
         """Of those networks of which as many strangers are here as may be."""
@@ -72,8 +72,7 @@ class Crowds:
         link.network = _network(link)
         link.branch = branch_of(link.network, link.peer.hex())
         block = link.branch[0]
-        link.time = self._time.get(block) or TokenBucket(limits.BLOCK_TIME, limits.BLOCK_TIME_BURST)
-        self._time[block] = link.time
+        self._time[block] = link.time = self._time.get(block) or BlockTime()
         if not link.outgoing:
             bucket = self._calls.get(link.network)
             link.crowd = bucket or TokenBucket(limits.CROWD_CALLS_PER_S, limits.CROWD_CALL_BURST)

@@ -73,11 +73,14 @@ CROWD_CALL_BURST = 1000.0
 """Calls of all strangers of one network at once: ten begin together."""
 ACQUAINTED_S = 600.0
 """A peer that has been connected for so long is an old acquaintance: who makes keys by the dozen rarely waits."""
-BLOCK_TIME = 0.25
-"""Seconds of a core in each that all peers of one block of addresses may take here with what is of no run: the DHT,
-relaying, introductions. 200 PCs of a lab, each of which asks twice a second, take a fifth of it."""
-BLOCK_TIME_BURST = 1.0
-"""Seconds at once."""
+COMMON_TIME, COMMON_TIME_BURST = 0.1, 0.25
+"""Seconds of a core in each, and at once, that all peers of one block of addresses may take here with what is of no
+run: the DHT, relaying, introductions. 200 PCs of a lab, each of which asks twice a second, take half of it."""
+BLOCK_TIME, BLOCK_TIME_BURST = 0.75, 2.0
+"""The same with all that they send: more is read later, and a quarter of the time is left for all others. 30 trainers
+behind one address that ask experts 50 times a second each take less."""
+FRAME_TIME = 5e-5
+"""Seconds that it takes to read a small frame."""
 RECORD_TIME = 1e-4
 """Seconds that a thread takes to check one signature, and to keep what was signed."""
 HANDSHAKE_S = 5.0
@@ -158,6 +161,33 @@ class TokenBucket:
             return False
         self.tokens -= amount
         return True
+
+
+class BlockTime:
+    """What all peers of a block of addresses may take of this process's time."""
+
+    def __init__(self) -> None:
+        self._common = TokenBucket(COMMON_TIME, COMMON_TIME_BURST)
+        self._all = TokenBucket(BLOCK_TIME, BLOCK_TIME_BURST)
+
+    def spend(self, seconds: float, is_common: bool, now: float) -> float:
+        """Take some of it.
+
+        Args:
+            seconds: of a core.
+            is_common: whether for what is of no run.
+            now: `time.monotonic()`.
+
+        Returns:
+            The seconds after which more may be read of them.
+        """
+        if is_common:
+            self._common.spend(seconds, now)
+        return self._all.spend(seconds, now)
+
+    def common_wait(self, now: float) -> float:
+        """Seconds until something that is of no run may be done for them, or 0."""
+        return self._common.spend(0.0, now)
 
 
 @dataclass

@@ -3,7 +3,6 @@
 import asyncio
 import itertools
 import logging
-import math
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
@@ -34,7 +33,7 @@ from core.net import limits
 from core.net.addresses import host_of, in_local_network
 from core.net.endpoint import Connection, ReceiveStream
 from core.net.lanes import Lanes
-from core.net.limits import TokenBucket
+from core.net.limits import BlockTime, TokenBucket
 from core.net.link_owner import Owner, nothing
 from core.net.shaping import Shaper
 from core.net.shares import Branch
@@ -64,13 +63,12 @@ class Link:
         used: when a call last began or ended.
         network: where the peer is, and `branch` where it so stands among the users of what is scarce (see crowds.py).
         crowd: what all strangers who dialled from there may call.
-        time: seconds that all of its block of addresses may keep this process busy with what is of no run.
+        time: what all of its block of addresses may take of this process's time.
     """
 
     network: str = ""
     branch: Branch = ("",)
     crowd: TokenBucket | None = None
-    time: TokenBucket = TokenBucket(math.inf, math.inf)
 
     def __init__(self, connection: Connection, owner: "Owner[Link]", address: str | None) -> None:
         self.connection = connection
@@ -78,6 +76,7 @@ class Link:
         self.address = address
         self.since = self.heard = self.used = time.monotonic()
         self.since_unix = time.time()
+        self.time = BlockTime()
         self.waiting: dict[int, asyncio.Future[tuple[Answer, Parts]]] = {}
         self.serving: dict[int, asyncio.Future[Any]] = {}
         self.cancelled: set[int] = set()

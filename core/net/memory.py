@@ -23,6 +23,7 @@ class Reservation:
         self.branch, self.size, self.drop = branch, size, drop
         self.arrived = 0
         """Bytes of it."""
+        self.is_lost = False
         self._memory, self._began = memory, math.inf
 
     def begin(self) -> None:
@@ -104,9 +105,11 @@ class Memory:
     def _drop_slowest(self) -> None:
         """Of those that would hold up the others the one that holds most for nothing."""
         now = time.monotonic()
-        slow = [held for held in self._held if held.arrived < held.size and held.seconds_left(now) > SLOW_S]
+        slow = [held for held in self._held if not held.is_lost and held.seconds_left(now) > SLOW_S]
         if slow:
-            max(slow, key=lambda held: held.size - held.arrived).drop()
+            slowest = max(slow, key=lambda held: held.size - held.arrived)
+            slowest.is_lost = True
+            slowest.drop()
 
     def _settle(self) -> None:
         """Give those who wait what fits; a peer over its own share does not hold up the others."""

@@ -186,6 +186,7 @@ class Service:
             quota = self._quotas[link.peer] = _Quota()
         now = time.monotonic()
         pause = max(quota.calls.spend(cost, now), quota.bytes.spend(size, now) if size else 0.0)
+        pause = max(pause, link.time.spend(limits.FRAME_TIME, False, now))
         if link.crowd is not None and self._is_stranger(link.peer):
             pause = max(pause, link.crowd.spend(max(1.0, cost), now))
         return pause
@@ -207,7 +208,7 @@ class Service:
             release()
             return self.spend(link, 1.0, size_of(parts))
         now, began = time.monotonic(), time.thread_time()
-        if method.is_common and (wait := link.time.spend(0.0, now)) > 0:
+        if method.is_common and (wait := link.time.common_wait(now)) > 0:
             release()
             link.post(Fault(call.id, "busy", "Peers from where you are keep this one busy. Try again later."))
             return max(wait, self.spend(link, 1.0, size_of(parts)))
@@ -222,8 +223,7 @@ class Service:
         ready: Result | None = None
         if not method.waits and link.roomy:
             result = self._run_now(link, call, method, request, payload, context)
-            if method.is_common:
-                link.time.spend(time.thread_time() - began, now)
+            pause = max(pause, link.time.spend(time.thread_time() - began, method.is_common, now))
             if result is None:
                 release()
                 return pause
@@ -232,7 +232,7 @@ class Service:
                 return pause
             ready = result
         elif method.is_common:
-            link.time.spend(cost * limits.RECORD_TIME, now)
+            pause = max(pause, link.time.spend(cost * limits.RECORD_TIME, True, now))
         self._start(link, call, method, request, payload, context, ready, release)
         return pause
 
