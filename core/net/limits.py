@@ -79,9 +79,9 @@ run: the DHT, relaying, introductions. 200 PCs of a lab, each of which asks twic
 BLOCK_TIME, BLOCK_TIME_BURST = 0.75, 2.0
 """The same with all that they send: more is read later, and a quarter of the time is left for all others. 30 trainers
 behind one address that ask experts 50 times a second each take less."""
-FRAME_TIME = 5e-5
-"""Seconds that it takes to read a small frame."""
-RECORD_TIME = 1e-4
+FRAME_TIME, TASK_TIME = 5e-5, 4e-4
+"""Seconds that it takes to read a small frame, and to run a call as a task of its own and send its answer."""
+RECORD_TIME = 2e-4
 """Seconds that a thread takes to check one signature, and to keep what was signed."""
 HANDSHAKE_S = 5.0
 """Time for a handshake: five round trips of the worst link."""

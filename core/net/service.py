@@ -231,8 +231,9 @@ class Service:
                 self._wait(link, call, method, result, payload, context, release)
                 return pause
             ready = result
-        elif method.is_common:
-            pause = max(pause, link.time.spend(cost * limits.RECORD_TIME, True, now))
+        else:
+            taken = limits.TASK_TIME + cost * limits.RECORD_TIME * method.is_common
+            pause = max(pause, link.time.spend(taken, method.is_common, now))
         self._start(link, call, method, request, payload, context, ready, release)
         return pause
 
