@@ -73,7 +73,7 @@ CROWD_CALL_BURST = 1000.0
 """Calls of all strangers of one network at once: ten begin together."""
 ACQUAINTED_S = 600.0
 """A peer that has been connected for so long is an old acquaintance: who makes keys by the dozen rarely waits."""
-COMMON_TIME, COMMON_TIME_BURST = 0.1, 0.25
+COMMON_TIME, COMMON_TIME_BURST = 0.1, 1.0
 """Seconds of a core in each, and at once, that all peers of one block of addresses may take here with what is of no
 run: the DHT, relaying, introductions. 200 PCs of a lab, each of which asks twice a second, take half of it."""
 BLOCK_TIME, BLOCK_TIME_BURST = 0.75, 2.0
