@@ -29,6 +29,7 @@ check: $(VENV)/.system-test $(VENV)/.packages-test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(BIN)/python -m installers.advisories
 
 bench: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(BIN)/python -m tests.bench alone $(ARGS)

@@ -60,7 +60,7 @@ def bundle(folder: Path, status: Status | None) -> bytes:
     if status is not None:
         texts["status.json"] = msgspec.json.format(msgspec.json.encode(status), indent=2).decode()
     for path in sorted((folder / LOG_FILE.parent).glob("*")):
-        if path.is_file():
+        if path.is_file() and not path.is_symlink():
             texts[f"logs/{path.name}"] = _end(path)
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -29,12 +29,12 @@ HOSTILE = (
     b"x" * 5000,
 )
 """What parsers of JSON, TOML, msgpack, links and terminals have stumbled over."""
-_PLACE = st.integers(0, (1 << 20) - 1)
+KINDS = ("put", "put", "bit", "cut", "leave", "repeat", "swap", "hostile")
+PLACES, LENGTHS = 1 << 20, 65
+Change = tuple[str, int, bytes, int]
+"""Kind, place, what is put there, and over which length."""
 _CHANGE = st.tuples(
-    st.sampled_from(("put", "put", "bit", "cut", "leave", "repeat", "swap", "hostile")),
-    _PLACE,
-    st.binary(max_size=8),
-    st.integers(0, 64),
+    st.sampled_from(KINDS), st.integers(0, PLACES - 1), st.binary(max_size=8), st.integers(0, LENGTHS - 1)
 )
 
 
@@ -44,11 +44,18 @@ def tampered(documents: Sequence[bytes]) -> st.SearchStrategy[bytes]:
     Args:
         documents: that are right; pieces of one are put into another.
     """
-    changed = st.builds(_changed, st.sampled_from(documents), st.lists(_CHANGE, max_size=4), st.sampled_from(documents))
-    return st.one_of(changed, changed, changed, st.binary(max_size=300))
+    some = st.builds(changed, st.sampled_from(documents), st.lists(_CHANGE, max_size=4), st.sampled_from(documents))
+    return st.one_of(some, some, some, st.binary(max_size=300))
 
 
-def _changed(document: bytes, changes: list[tuple[str, int, bytes, int]], other: bytes) -> bytes:
+def changed(document: bytes, changes: Sequence[Change], other: bytes) -> bytes:
+    """A document after some changes.
+
+    Args:
+        document: that is right.
+        changes: one after the other.
+        other: of which pieces are put into it.
+    """
     for what, place, put, length in changes:
         at = place % (len(document) + 1)
         start, end = document[:at], document[at + length :]

@@ -42,7 +42,10 @@ def find(place: Path) -> Found | None:
     Raises:
         DataError: they cannot be used.
     """
-    names = {path.name: path for path in place.iterdir()} if place.is_dir() else {}
+    if not place.is_dir():
+        return None
+    # what links lead to is passed over: in a folder that came from others it may be nobody's business
+    names = {path.name: path for path in place.iterdir() if not path.is_symlink()}
     images = next((path for name, path in sorted(names.items()) if IMAGES in name), None)
     if images is not None:
         labels = names.get(images.name.replace(IMAGES, LABELS))

@@ -24,7 +24,7 @@ from core.compute.recent_calls import (
 )
 from core.compute.tally import Tally
 from core.contracts.errors import UNREADABLE, CallRefused, HearthError, ProtocolError, RemoteFault
-from core.contracts.expert_calls import Codec, Direction, ExpertReply, ExpertRequest, encoded_size, payload_size
+from core.contracts.expert_calls import Codec, ExpertReply, ExpertRequest, encoded_size, payload_size
 from core.contracts.remote_experts import SERVE, SUSPECT, ExpertCall, Suspect
 from core.experts import codec
 from core.experts.calls import Call
@@ -63,8 +63,9 @@ class Inputs(NamedTuple):
 class _Visit:
     """A request under way: the answers of its calls come one by one."""
 
-    def __init__(self, peer: str, direction: Direction, asked: ExpertRequest, payload: memoryview, call: Incoming):
-        self.peer, self.direction, self.asked, self.payload, self.call = peer, direction, asked, payload, call
+    def __init__(self, message: ExpertCall, asked: ExpertRequest, payload: memoryview, call: Incoming) -> None:
+        self.peer, self.crowd, self.direction = message.peer, message.crowd, message.direction
+        self.asked, self.payload, self.call = asked, payload, call
         self.request: Request | None = None
         self.answers: list[Tensor | None] = [None] * len(asked.uids)
         self.versions = [0] * len(asked.uids)
@@ -116,7 +117,7 @@ class Serving:
         try:
             if not self._kernel_gate.is_open:
                 raise CallRefused("This PC is given back to its user. Ask another peer.")
-            visit = _Visit(message.peer, message.direction, self._decoded(message), whole(payload), call)
+            visit = _Visit(message, self._decoded(message), whole(payload), call)
             if len(visit.payload) != payload_size(visit.asked, visit.direction == "backward"):
                 size = len(visit.payload)
                 raise ProtocolError(f"A payload of {size} bytes does not fit the expert calls it came with.")
@@ -190,7 +191,7 @@ class Serving:
                 self._answer(visit, index, rows)
 
         asks = visit.direction == "inference"
-        visit.request = self._runtime.submit(calls, "forward", peer, visit.call.deadline, done, asks)
+        visit.request = self._runtime.submit(calls, "forward", peer, visit.call.deadline, done, is_question=asks)
 
     def _backward(self, visit: _Visit) -> None:
         """A pass that this peer has asked for before, under the same number, is not applied again."""
@@ -224,7 +225,8 @@ class Serving:
                 else:
                     self._answer(visit, index, self._outcomes.get(peer, key))
         if calls:
-            visit.request = self._runtime.submit(list(calls.values()), "backward", peer, visit.call.deadline, done)
+            deadline = visit.call.deadline
+            visit.request = self._runtime.submit([*calls.values()], "backward", peer, deadline, done, crowd=visit.crowd)
 
     def _gradient_calls(self, visit: _Visit, keys: list[Key], known: list[bool]) -> dict[int, Call] | None:
         """The calls that are new, by their number in the request; None: the inputs of one are not kept any more."""

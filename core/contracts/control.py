@@ -44,7 +44,7 @@ class Address(msgspec.Struct, frozen=True):
 
     protocol: int
     port: Annotated[int, msgspec.Meta(ge=1, le=65_535)]
-    token: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    token: Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
     pid: Pid
     folder: str = ""
     """The worker's data folder. In any other one the file is a copy: it leads to the worker of another PC."""

@@ -18,6 +18,8 @@ class ExpertCall(msgspec.Struct, frozen=True, array_like=True):
     direction: Direction
     request: bytes
     """`ExpertRequest`, encoded. Bytes for the pipe: however it may be nested, only who uses it looks into it."""
+    crowd: str = ""
+    """With whom the peer counts as one in what experts learn here: all those of its network; "": it counts alone."""
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True):

@@ -26,7 +26,7 @@ Whole = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 Line = Annotated[bytes, msgspec.Meta(max_length=16)]
 """Digest of a trunk, or of all that was agreed on it up to a version: those with the same one have the same bits."""
 Accuracy = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
-PeerText = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+PeerText = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
 
 def check_possible(*versions: int) -> None:

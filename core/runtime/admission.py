@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from torch import Tensor
 
 from core.experts.grid import Uid
+from core.runtime.agreement import LEAST, Agreement
 from core.runtime.backend import ExpertBackend
 from core.runtime.gradient_guard import GradientGuard
 from core.runtime.task_pool import Problem, Request, Task, TaskPool, is_finite
@@ -33,9 +34,11 @@ class Admission:
         self.refused: Counter[str] = Counter()
         """Calls that were not served for what they are, by caller ("": this process)."""
         self.clipped: Counter[str] = Counter()
-        """Calls whose gradients were scaled down, by caller."""
+        """Calls whose gradients were scaled down for their size, by caller."""
         self._all = GradientGuard()
         """Of all experts here."""
+        self.agreement = Agreement()
+        """Likewise: whose gradients lead where others' do."""
 
     def refuse(self, request: Request, index: int, uid: Uid, problem: Problem) -> None:
         """Note what speaks against a call.
@@ -80,19 +83,30 @@ class Admission:
             for task, good, norm in zip(tasks, finite, means, strict=True)
         ]
 
+    def believes(self, task: Task) -> bool:
+        """Whether the samples of a task are a reason for a step.
+
+        Args:
+            task: of a backward pass.
+        """
+        crowd = task.request.crowd
+        return self.agreement.weight(crowd) > LEAST and not self._all.sends_nothing(crowd)
+
     def _factor(self, backend: ExpertBackend, task: Task, norm: float) -> float:
         """How much a task's finite gradients count: less if they are stale, or far larger than others'."""
         staleness = max(0, backend.version - task.call.version)
         if staleness > backend.max_staleness:
             return float(self._accept(task, False, Problem("stale", f"its gradients are {staleness} steps old.")))
-        caller = task.request.caller
+        caller, crowd = task.request.caller, task.request.crowd
         rows = len(task.call.inputs)
-        self._all.factor(caller, norm, rows)
-        factor = backend.guard.factor(caller, norm, rows, self._all.typical())
+        assert task.call.gradients is not None
+        agreed = self.agreement.factor(crowd, backend.uid, task.call.inputs, task.call.gradients)
+        self._all.factor(crowd, norm, rows, agreed=agreed)
+        factor = backend.guard.factor(crowd, norm, rows, self._all.typical(), agreed)
         if factor == 0.0:
             problem = Problem("bad_values", f"gradients of norm {norm:.3g} are far beyond all others.")
             return float(self._accept(task, False, problem))
-        self.clipped[caller] += factor < 1.0
+        self.clipped[caller] += factor < agreed
         return factor / (1 + staleness)
 
     def _accept(self, task: Task, good: bool, problem: Problem) -> bool:

@@ -173,7 +173,9 @@ class ExpertBackend(Movable):
         pieces = team.cut(len(x), len(x) * self.work, ROWS)
         return self.device.take(joined(team.run([partial(self.module, x[piece]) for piece in pieces])))
 
-    def backward(self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
+    def backward(
+        self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None, counted: int | None = None
+    ) -> Tensor:
         """Run the expert again with a graph (gradient checkpointing), gather gradients, step if there are enough.
 
         Args:
@@ -182,6 +184,7 @@ class ExpertBackend(Movable):
             weights: [n], over 0: how much each sample counts in the step, which is divided by their number all the
                 same. Adam hides the scale of gradients that are all alike stale; where fresh and stale ones meet, in
                 one step or in its moments, the stale ones count less. None: all 1.
+            counted: how many are in that number: who is hardly believed must not make steps of nothing. None: all.
 
         Returns:
             The gradients by the inputs, as if all weights were 1.
@@ -203,7 +206,7 @@ class ExpertBackend(Movable):
             if lacks_memory(error):
                 raise DeviceError(notice("device.full_in_a_sum", name=self.device.label)) from error
             raise
-        self.pending += len(inputs)
+        self.pending += len(inputs) if counted is None else counted
         if self.pending >= self._training.target_samples:
             self.step()
         return product.by_inputs if weights is None else product.by_inputs.div_(weights)
@@ -304,8 +307,7 @@ class ExpertBackend(Movable):
         expert = self._end() if self._expert else self._blank()
         self.with_room(lambda: expert.adam.adopt(state))
         self._expert = expert
-        if self.pending:
-            self.pending, self.gathered = 0, torch.zeros(0)
+        self.pending, self.gathered = 0, torch.zeros(0)
 
 
 class _Expert(NamedTuple):

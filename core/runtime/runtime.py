@@ -95,7 +95,6 @@ class Runtime:
         self.passes = 0
         """Passes that served them: fewer, where several requests were joined."""
         self.failures: Counter[Uid] = Counter()
-        """Passes that failed, by expert."""
         for backend in backends.values():
             self.add(backend)
         kernel_gate.listen(self._wake.set, rests=True)
@@ -117,6 +116,7 @@ class Runtime:
 
         Nothing happens to an expert that is not here.
         """
+        self.admission.agreement.forget(uid)
         pools = [self._pools.pop((uid, direction)) for direction in DIRECTIONS if (uid, direction) in self._pools]
         if waiting := set().union(*(pool.waiting() for pool in pools)):
             await asyncio.wait(waiting, timeout=DRAIN_S)
@@ -152,6 +152,7 @@ class Runtime:
         deadline: float = math.inf,
         done: Done | None = None,
         is_question: bool = False,
+        crowd: str = "",
     ) -> Request:
         """Let calls wait for their turn.
 
@@ -162,8 +163,9 @@ class Runtime:
             deadline: of the loop's clock, after which nobody waits for the answers.
             done: called with the answers at once.
             is_question: whether another process asks the model: that comes after training.
+            crowd: with whom the caller counts as one in what experts learn; "": alone.
         """
-        request = Request(len(calls), caller, deadline, done, _turn(caller, is_question))
+        request = Request(len(calls), caller, deadline, done, _turn(caller, is_question), crowd)
         for index, call in enumerate(calls):
             pool = self._pools.get((call.uid, direction))
             if problem := problem_of(call, pool):
@@ -365,7 +367,8 @@ class Runtime:
             rows = backend.backward(inputs, gradients)
         else:
             weights = [[factor] * size for factor, size in zip(filter(None, factors), sizes, strict=True)]
-            rows = backend.backward(inputs, gradients, torch.tensor(list(itertools.chain(*weights))))
+            counted = sum(size for task, size in zip(good, sizes, strict=True) if self.admission.believes(task))
+            rows = backend.backward(inputs, gradients, torch.tensor(list(itertools.chain(*weights))), counted)
         if len(tasks) == 1:
             return [rows]
         parts = iter(rows.split_with_sizes(sizes))

@@ -89,7 +89,8 @@ def back_up(
         raise DataFolderError(notice("backup.exists", file=str(out)))
     unfinished = out.with_name(out.name + PARTIAL)
     try:
-        descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
+        unfinished.unlink(missing_ok=True)  # one that somebody else has put there would be read by them
+        descriptor = os.open(unfinished, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
         with os.fdopen(descriptor, "w+b") as file:
             _write(folder, file, checkpoints, told)
             file.flush()

@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -65,12 +66,24 @@ def data_folder(chosen: Path | None) -> Path:
         raise DataFolderError(notice("folder.newer", folder=str(folder)))
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _close(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise DataFolderError(notice("folder.not_writable", folder=str(folder), why=str(error.strerror))) from error
     _finish(first, folder)
     return folder
+
+
+def _close(folder: Path) -> None:
+    """Keep other users of this PC out of a folder that was made by hand, or by an older Hearth: no file in it needs
+    rights of its own then. A folder of all users (sticky) is no data folder, and stays as it is."""
+    if os.name == "posix":
+        status = folder.stat()
+        mode = stat.S_IMODE(status.st_mode)
+        if status.st_uid == os.geteuid() and mode & 0o077 and not mode & stat.S_ISVTX:
+            with contextlib.suppress(OSError):  # a disk without rights
+                folder.chmod(mode & ~0o077)
 
 
 def _finish(first: Path, folder: Path) -> None:

@@ -46,6 +46,8 @@ def request_bytes(manifest: Manifest) -> int:
 Reply = tuple[bytes, Payload]
 Spend = Callable[[bytes, int], None]
 """Peer, and bytes of what it asks; refuses by an `AllowanceSpent`."""
+CrowdOf = Callable[[str | None], str]
+"""Of a caller's outside address, see `ExpertCall.crowd`."""
 
 
 class IncomingCalls:
@@ -66,22 +68,29 @@ class IncomingCalls:
         self._bytes: Counter[bytes] = Counter()
         self._most_bytes = BYTES
 
-    def register(self, node: "RpcNode", run_id: str, spend: Spend, most: int = MAX_BYTES) -> None:
+    def register(self, node: "RpcNode", run_id: str, spend: Spend, crowd_of: CrowdOf, most: int = MAX_BYTES) -> None:
         """Serve the run's methods to all peers.
 
         Args:
             node: this peer's connections.
             run_id: the run that is asked by them.
             spend: what a question costs who asks it (`core.swarm.allowance`).
+            crowd_of: with whom a caller counts as one (`core.swarm.crowd`).
             most: bytes of the largest payload.
         """
         self._most_bytes = min(BYTES, LARGEST * most)
         for direction, name in METHODS.items():
-            handler = partial(self._serve, direction, spend if direction == "inference" else None)
+            handler = partial(self._serve, direction, spend if direction == "inference" else None, crowd_of)
             node.register(of_run(name, run_id), bytes, handler, max_payload=most, cost=4.0)
 
     def _serve(
-        self, direction: Direction, spend: Spend | None, request: bytes, payload: "Parts", context: "Context"
+        self,
+        direction: Direction,
+        spend: Spend | None,
+        crowd_of: CrowdOf,
+        request: bytes,
+        payload: "Parts",
+        context: "Context",
     ) -> asyncio.Future[Reply]:
         """Compute's answer. Without a task or a wait in between: each would take longer than a tiny expert.
 
@@ -97,7 +106,7 @@ class IncomingCalls:
             raise CallRefused("This peer is busy with other requests. Ask another one.")
         if spend:
             spend(peer, size)
-        call = ExpertCall(peer.hex(), direction, request)
+        call = ExpertCall(peer.hex(), direction, request, crowd_of(context.address))
         answer = self._calls.exchange(SERVE, call, payload, context.deadline)
         self._count(peer, 1, size)
         self._under_way.add(answer)

@@ -26,6 +26,7 @@ from core.store.data_folder import MANIFEST_FILE
 from core.store.run_files import RunFiles
 from core.swarm.allowance import Allowance
 from core.swarm.credit_exchange import CreditExchange
+from core.swarm.crowd import crowds
 from core.swarm.hosting import Hosting
 from core.swarm.incoming_calls import Spend, request_bytes
 from core.swarm.manifest_exchange import ManifestExchange
@@ -98,7 +99,8 @@ class Swarm:
         trains, self._hosts, self._frozen = "train" in roles, "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         self._gate = _guarded(node, dht, manifest, files, open_gate)
-        compute.incoming.register(node, manifest.run_id, _spend(manifest, community), request_bytes(manifest))
+        allowed, most = _allowed(manifest, community.book), request_bytes(manifest)
+        compute.incoming.register(node, manifest.run_id, allowed, crowds(manifest), most)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)
@@ -383,10 +385,8 @@ class Swarm:
         return self._shards.rest_s if self._dht.contacts() else min(self._shards.rest_s, ALONE_S)
 
 
-def _spend(manifest: Manifest, community: Community) -> Spend:
-    """What a question costs who asks it."""
-    row = encoded_size(manifest.training.codec, manifest.model.width)
-    return Allowance(manifest.run_id, community.book, row).spend
+def _allowed(manifest: Manifest, book: CreditBook) -> Spend:
+    return Allowance(manifest.run_id, book, encoded_size(manifest.training.codec, manifest.model.width)).spend
 
 
 def _guarded(node: RpcNode, dht: DHTNode, manifest: Manifest, files: RunFiles, open_gate: WorkGate) -> TokenGate | None:

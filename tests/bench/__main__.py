@@ -19,6 +19,7 @@ from tests.bench import (
     desktop,
     devices,
     floods,
+    gradients,
     idle,
     latency_throughput,
     ledger,
@@ -58,6 +59,9 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "desktop": lambda o: desktop.measure(o.quick),
     "devices": lambda o: devices.measure(o.quick),
     "floods": lambda o: floods.measure(o.quick),
+    "gradients": lambda o: gradients.measure(
+        o.quick, o.seeds or (1 if o.quick else SEEDS), o.only or [*gradients.LIES]
+    ),
     "idle": lambda o: idle.measure(o.quick),
     "latency_throughput": lambda o: latency_throughput.measure(o.quick, o.out),
     "ledger": lambda o: ledger.measure(o.quick),
@@ -90,7 +94,7 @@ def main() -> int:
         "--against", type=Path, metavar="PYTHON", help="moe, network, trunk: measure hivemind of this Python too"
     )
     parser.add_argument("--anchors", type=Path, metavar="FOLDER", help="moe, network, trunk: drivers of hivemind")
-    parser.add_argument("--only", nargs="*", default=[], metavar="PART", help="moe, trunk: only these parts")
+    parser.add_argument("--only", nargs="*", default=[], metavar="PART", help="gradients, moe, trunk: only these parts")
     parser.add_argument(
         "--data",
         type=Path,
@@ -122,7 +126,7 @@ def main() -> int:
     )
     parser.add_argument("--samples", type=int, metavar="N", help="trunk --only workers: of all trainers together")
     parser.add_argument(
-        "--seeds", type=int, metavar="N", help="balance, convergence, sizes, trunk --only workers: runs of each case"
+        "--seeds", type=int, metavar="N", help="balance, convergence, gradients, sizes, trunk --only workers: runs"
     )
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where plots and the JSON are written")
     parser.add_argument("--keep", action="store_true", help="also write the tables of the help page Figures")

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -153,12 +154,12 @@ async def test_passes_follow_the_pace_of_the_device_that_they_run_on(device: Dev
     seen: list[tuple[str, int]] = []
     backward = setup.expert.backward
 
-    def watched(inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
+    def watched(inputs: Tensor, gradients: Tensor, *more: Any) -> Tensor:
         seen.append((setup.expert.device.id, len(inputs)))
         load.paces[CPU.id], load.paces[device.id] = PASS_S / (16 * work), PASS_S / (128 * work)
-        return backward(inputs, gradients, weights)
+        return backward(inputs, gradients, *more)
 
-    setup.expert.backward = watched  # type: ignore[method-assign]
+    setup.expert.backward = watched  # type: ignore[method-assign, assignment]
     x, gradient = samples(256, 1)
     request = setup.runtime.submit([Call(UID, x, gradient)], "backward")
     while not seen:

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 import torch
@@ -46,10 +47,10 @@ class Unreliable(ExpertBackend):
             raise RuntimeError("out of order")
         return super().forward(inputs)
 
-    def backward(self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
+    def backward(self, inputs: Tensor, gradients: Tensor, *more: Any) -> Tensor:
         if "backward" in self.broken:
             raise RuntimeError("out of order")
-        return super().backward(inputs, gradients, weights)
+        return super().backward(inputs, gradients, *more)
 
 
 class Setup:

@@ -67,15 +67,15 @@ async def test_what_peers_ask_reaches_compute_in_the_memory_in_which_it_came() -
     worker.attach(recorder)
 
     def serve(call: ExpertCall, payload: Payload, incoming: Incoming) -> tuple[bytes, Payload]:
-        assert (call.peer, call.request) == (PEER.hex(), NONSENSE)
+        assert (call.peer, call.request, call.crowd) == (PEER.hex(), NONSENSE, "crowd of 192.0.2.1:1")
         assert payload == b"".join(PIECES)
         return NONSENSE, PIECES[0]
 
     compute.register_carrier(SERVE, serve)
     incoming = IncomingCalls(worker, lambda: True)
-    incoming.register(cast(RpcNode, network), "run", lambda peer, size: None)
+    incoming.register(cast(RpcNode, network), "run", lambda peer, size: None, lambda address: f"crowd of {address}")
     handler = network.handlers[of_run(METHODS["forward"], "run")]
-    context = Context(PEER, None, math.inf)
+    context = Context(PEER, "192.0.2.1:1", math.inf)
     reply, payload = await handler(NONSENSE, PIECES, context)
     assert reply == NONSENSE and b"".join(payload) == PIECES[0]
     assert all(any(piece is buffer for buffer in recorder.buffers) for piece in PIECES), "it was copied"
@@ -90,7 +90,7 @@ async def test_a_few_that_ask_as_much_as_they_may_keep_out_nobody() -> None:
     worker, compute, network = Calls(), Calls(), Network()
     join(worker, compute)
     compute.register_carrier(SERVE, lambda call, payload, incoming: asyncio.get_running_loop().create_future())
-    IncomingCalls(worker, lambda: True).register(cast(RpcNode, network), "run", lambda peer, size: None)
+    IncomingCalls(worker, lambda: True).register(cast(RpcNode, network), "run", lambda peer, size: None, str)
     handler = network.handlers[of_run(METHODS["forward"], "run")]
 
     def given(peer: PeerId, size: int) -> int:

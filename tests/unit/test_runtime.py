@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 
 import msgspec
 import pytest
@@ -40,9 +41,9 @@ class Watched(ExpertBackend):
         self._note("forward", inputs)
         return super().forward(inputs)
 
-    def backward(self, inputs: Tensor, gradients: Tensor, weights: Tensor | None = None) -> Tensor:
+    def backward(self, inputs: Tensor, gradients: Tensor, *more: Any) -> Tensor:
         self._note("backward", inputs)
-        return super().backward(inputs, gradients, weights)
+        return super().backward(inputs, gradients, *more)
 
     def _note(self, direction: str, inputs: Tensor) -> None:
         self.book.append((self.uid, direction, len(inputs)))
