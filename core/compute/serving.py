@@ -190,7 +190,8 @@ class Serving:
                     self._inputs.put(peer, (request.passage, uids[index]), kept, len(part))
                 self._answer(visit, index, rows)
 
-        visit.request = self._runtime.submit(calls, "forward", peer, visit.call.deadline, done)
+        asks = visit.direction == "inference"
+        visit.request = self._runtime.submit(calls, "forward", peer, visit.call.deadline, done, is_question=asks)
 
     def _backward(self, visit: _Visit) -> None:
         """A pass that this peer has asked for before, under the same number, is not applied again."""
@@ -225,7 +226,7 @@ class Serving:
                     self._answer(visit, index, self._outcomes.get(peer, key))
         if calls:
             deadline = visit.call.deadline
-            visit.request = self._runtime.submit([*calls.values()], "backward", peer, deadline, done, visit.crowd)
+            visit.request = self._runtime.submit([*calls.values()], "backward", peer, deadline, done, crowd=visit.crowd)
 
     def _gradient_calls(self, visit: _Visit, keys: list[Key], known: list[bool]) -> dict[int, Call] | None:
         """The calls that are new, by their number in the request; None: the inputs of one are not kept any more."""
@@ -267,7 +268,8 @@ class Serving:
             and is dropped if not.
         """
         backward = visit.direction == "backward"
-        delay = self._runtime.delay(visit.peer, calls, "backward" if backward else "forward")
+        asks = visit.direction == "inference"
+        delay = self._runtime.delay(visit.peer, calls, "backward" if backward else "forward", asks)
         if delay > WAIT_S * (2 if backward else 1) or asyncio.get_running_loop().time() > visit.call.deadline:
             raise CallRefused(f"This peer is busy: your request would wait {delay:.1f} s. Ask another one.")
 

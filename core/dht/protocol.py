@@ -37,6 +37,7 @@ from core.dht.crawl import REPLICAS, Answer
 from core.dht.hand_over import HandOver
 from core.dht.reading import check_all
 from core.dht.records import Record, Verdict, parse
+from core.dht.room import Payer, Rank
 from core.dht.routing import Contact, K, NearestRoutingTable
 from core.dht.store import RecordStore
 from core.identity import PeerId
@@ -262,13 +263,21 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
                 verdicts.append(error.verdict)
                 continue
             insider = self.rpc.admission.lets_store(context.peer, record.key)
-            verdicts.append(self.storage.verdict(record, now) if insider else Verdict.STRANGER)
+            payer = self._payer(context, record)
+            verdicts.append(self.storage.verdict(record, now, payer) if insider else Verdict.STRANGER)
             if verdicts[-1] == Verdict.STORED:
                 wanted.append((place, record))
         good = await check_all([record for _, record in wanted])
         for (place, record), signed in zip(wanted, good, strict=True):
-            verdicts[place] = self.storage.put(record, now) if signed else Verdict.FORGED
+            kept = self.storage.put(record, now, self._payer(context, record)) if signed else Verdict.FORGED
+            verdicts[place] = kept
         return Stored(verdicts)
+
+    def _payer(self, context: Context, record: Record) -> Payer:
+        """To whom a record is charged that is brought; those of peers that have shown nothing here anybody can make."""
+        inside = all(self.rpc.admission.is_inside(peer, record.key) for peer in (context.peer, record.peer))
+        known = record.peer == context.peer and self.rpc.pool.is_acquainted(context.peer)
+        return Payer(Rank.MEMBER if inside or known else Rank.STRANGER, context.branch)
 
     def _nearest(self, targets: list[bytes], asking: PeerId, count: int) -> Nodes:
         places: dict[PeerId, int] = {}

@@ -2,7 +2,9 @@
 
 import heapq
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 from kademlia.node import Node, NodeHeap
 from kademlia.routing import KBucket, RoutingTable
@@ -10,11 +12,16 @@ from kademlia.routing import KBucket, RoutingTable
 from core.contracts.net import PeerAddress
 from core.dht.records import node_id
 from core.identity import PeerId
+from core.net.crowds import branch_of, network_of
 
 K = 20
 """Contacts of a bucket, and peers named in an answer."""
 MAX_CONTACTS = 1024
 """Contacts in all: enough for a network of a million, 500 bytes each."""
+
+
+CROWD = 3
+"""Of those nearest to a key one of so many may be of one block of addresses, where there are others."""
 
 
 class Contact(Node):  # type: ignore[misc]
@@ -24,6 +31,12 @@ class Contact(Node):  # type: ignore[misc]
         super().__init__(node_id(address.peer))
         self.address = address
         self.peer = PeerId(address.peer)
+
+    @cached_property
+    def block(self) -> str:
+        """Where it says that it is."""
+        known = self.address
+        return branch_of(network_of(known.addresses[0]) if known.addresses else b"".join(known.relays).hex())[0]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Contact) and bool(self.id == other.id)
@@ -36,6 +49,25 @@ class Contact(Node):  # type: ignore[misc]
 
     def __str__(self) -> str:
         return self.peer.hex()[:8]
+
+
+def spread(contacts: Sequence[Contact], count: int) -> list[Contact]:
+    """The first ones, of each block of addresses no more than a third as long as there are others.
+
+    Who makes keys until some lie around another key so takes a part of its neighbourhood, and not all of it.
+
+    Args:
+        contacts: nearest first.
+        count: so many at most.
+    """
+    most, seen = max(1, count // CROWD), Counter[str]()
+    first, rest = list[int](), list[int]()
+    for place, contact in enumerate(contacts):
+        if len(first) == count:
+            break
+        seen[contact.block] += 1
+        (first if seen[contact.block] <= most else rest).append(place)
+    return [contacts[place] for place in sorted([*first, *rest[: count - len(first)]])]
 
 
 class NearestRoutingTable(RoutingTable):  # type: ignore[misc]
@@ -79,7 +111,12 @@ class NearestRoutingTable(RoutingTable):  # type: ignore[misc]
         target = node.long_id
         skipped = {node.id} if exclude is None else {node.id, exclude.id}
         candidates = (contact for contact in self if contact.id not in skipped)
-        return heapq.nsmallest(k or self.ksize, candidates, key=lambda contact: contact.long_id ^ target)
+        count, far = k or self.ksize, None
+        near = heapq.nsmallest(count, candidates, key=lambda contact: contact.long_id ^ target)
+        if len(near) == count and max(Counter(contact.block for contact in near).values()) > max(1, count // CROWD):
+            candidates = (contact for contact in self if contact.id not in skipped)
+            far = sorted(candidates, key=lambda contact: contact.long_id ^ target)
+        return spread(far or near, count)
 
     def lonely(self, age_s: float) -> list[KBucket]:
         """Buckets in which nothing was looked up for so long."""
@@ -96,6 +133,9 @@ class PeerHeap(NodeHeap):  # type: ignore[misc]
     def __init__(self, node: Node, maxsize: int) -> None:
         super().__init__(node, maxsize)
         self._nodes: dict[bytes, Node] = {}
+
+    def __iter__(self) -> Iterator[Contact]:
+        return iter(spread([node for _, node in sorted(self.heap)], self.maxsize))
 
     def push(self, nodes: list[Contact]) -> None:
         for node in nodes:

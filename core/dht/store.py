@@ -4,14 +4,15 @@ import contextlib
 import heapq
 import os
 from bisect import bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from core.contracts.errors import RecordError
 from core.dht.records import Record, Verdict, genuine, key_digest, parse, timely
+from core.dht.room import OWN, Name, Payer, Rank, Room
 from core.regular_files import read_regular
 from core.store.settings_file import aside
 
@@ -26,6 +27,8 @@ KEY_SUBKEYS = 8192
 """Under one key: one dimension of the largest grid has 4,096 cells."""
 SUBKEY_PUBLISHERS = 8
 """Of one subkey: replicas of one expert."""
+STRANGERS, KEY_STRANGERS = MAX_RECORDS // 4, 512
+"""Of strangers and tombstones, in all and under one key: half of what a reader takes of one (`MAX_FOUND`)."""
 MAX_STATE = 64 * 1024 * 1024
 """Bytes of a state file that is read at all."""
 STATE_VERSION = 1
@@ -43,11 +46,21 @@ class Limits(msgspec.Struct, frozen=True):
     publisher_bytes: int = PUBLISHER_BYTES
     key_subkeys: int = KEY_SUBKEYS
     subkey_publishers: int = SUBKEY_PUBLISHERS
+    strangers: int = STRANGERS
+    key_strangers: int = KEY_STRANGERS
 
 
 class _Usage(msgspec.Struct):
     records: int = 0
     bytes: int = 0
+
+
+class _Short(NamedTuple):
+    """A limit that a record is beyond."""
+
+    verdict: Verdict
+    room: Room | None
+    """In which another one may give way."""
 
 
 class RecordStore:
@@ -58,6 +71,10 @@ class RecordStore:
         self._keys: dict[bytes, dict[str, dict[bytes, Record]]] = {}
         self._usage: dict[bytes, _Usage] = {}
         self._expiries: list[tuple[float, bytes, str, bytes]] = []
+        self._payers: dict[Name, Payer] = {}
+        self._room = Room()
+        self._key_rooms: dict[bytes, Room] = {}
+        """Of those keys alone in which room was short."""
         self.total = _Usage()
 
     def __len__(self) -> int:
@@ -67,41 +84,91 @@ class RecordStore:
         """Digests of all keys."""
         return list(self._keys)
 
-    def verdict(self, record: Record, now: float) -> Verdict:
-        """What `put` would answer. Cheap: asked before the signature is checked."""
+    def verdict(self, record: Record, now: float, payer: Payer = OWN) -> Verdict:
+        """What `put` would answer. Cheap: asked before the signature is checked.
+
+        Args:
+            record: what is offered.
+            now: unix seconds.
+            payer: to whom it is charged.
+        """
         if (late := timely(record, now)) is not Verdict.STORED:
             return late
-        subkeys = self._keys.get(key_digest(record.key), {})
-        publishers = subkeys.get(record.subkey, {})
-        known = publishers.get(record.peer)
+        known = self._known(record)
         if known is not None and record.raw == known.raw:
             return Verdict.SAME
         if known is not None and record.order <= known.order:
             return Verdict.OLDER
+        short = self._short(record, _charged(record, payer))
+        return Verdict.STORED if short is None or self._victim(short, record, payer) else short.verdict
+
+    def _known(self, record: Record) -> Record | None:
+        return self._keys.get(key_digest(record.key), {}).get(record.subkey, {}).get(record.peer)
+
+    def _short(self, record: Record, payer: Payer) -> _Short | None:
+        """The first limit that a newer record is beyond."""
+        limits, digest, known = self._limits, key_digest(record.key), self._known(record)
         usage = self._usage.get(record.peer, _Usage())
         more, extra = int(known is None), len(record.raw) - (0 if known is None else len(known.raw))
-        limits = self._limits
-        if more and (len(subkeys) >= limits.key_subkeys and record.subkey not in subkeys):
-            return Verdict.KEY_FULL
-        if more and len(publishers) >= limits.subkey_publishers:
-            return Verdict.KEY_FULL
         if usage.records + more > limits.publisher_records or usage.bytes + extra > limits.publisher_bytes:
-            return Verdict.PUBLISHER_FULL
-        if self.total.records + more > limits.records or self.total.bytes + extra > limits.bytes:
-            return Verdict.FULL
-        return Verdict.STORED
+            return _Short(Verdict.PUBLISHER_FULL, None)
+        subkeys = self._keys.get(digest, {})
+        publishers, is_low = subkeys.get(record.subkey, {}), payer.rank <= Rank.STRANGER
+        if more and len(publishers) >= limits.subkey_publishers:
+            names = ((digest, record.subkey, one.peer) for one in publishers.values())
+            return _Short(Verdict.KEY_FULL, self._room_of(names))
+        if more and len(subkeys) >= limits.key_subkeys and record.subkey not in subkeys:
+            return _Short(Verdict.KEY_FULL, self._key_room(digest))
+        if more and is_low and len(subkeys) >= limits.key_strangers:
+            room = self._key_room(digest)
+            if room.up_to(Rank.STRANGER) >= limits.key_strangers:
+                return _Short(Verdict.KEY_FULL, room)
+        too_low = is_low and self._room.up_to(Rank.STRANGER) + more > limits.strangers
+        if too_low or self.total.records + more > limits.records or self.total.bytes + extra > limits.bytes:
+            return _Short(Verdict.FULL, self._room)
+        return None
 
-    def put(self, record: Record, now: float) -> Verdict:
-        """Keep a record whose signature is good, if it is newer and there is room."""
-        verdict = self.verdict(record, now)
-        if verdict in (Verdict.FULL, Verdict.PUBLISHER_FULL, Verdict.KEY_FULL) and self.expire(now):
-            verdict = self.verdict(record, now)
+    def _victim(self, short: _Short, record: Record, payer: Payer) -> Name | None:
+        name = short.room.victim(_charged(record, payer)) if short.room else None
+        return None if name == (key_digest(record.key), record.subkey, record.peer) else name
+
+    def _key_room(self, digest: bytes) -> Room:
+        if digest not in self._key_rooms:
+            subkeys = self._keys[digest].items()
+            records = (record for _, publishers in subkeys for record in publishers.values())
+            names = ((digest, record.subkey, record.peer) for record in records)
+            self._key_rooms[digest] = self._room_of(names)
+        return self._key_rooms[digest]
+
+    def _room_of(self, names: Iterable[Name]) -> Room:
+        room = Room()
+        for name in names:
+            room.add(name, self._payers[name])
+        return room
+
+    def put(self, record: Record, now: float, payer: Payer = OWN) -> Verdict:
+        """Keep a record whose signature is good, if it is newer and there is room, or others give way.
+
+        Args:
+            record: what is offered.
+            now: unix seconds.
+            payer: to whom it is charged.
+        """
+        verdict = self.verdict(record, now, payer)
+        payer = _charged(record, payer)
+        may_fit = verdict in (Verdict.STORED, Verdict.FULL, Verdict.PUBLISHER_FULL, Verdict.KEY_FULL)
+        if may_fit and self._short(record, payer) and self.expire(now):
+            verdict = self.verdict(record, now, payer)
         if verdict is not Verdict.STORED:
             return verdict
+        while (short := self._short(record, payer)) is not None:
+            if (name := self._victim(short, record, payer)) is None:
+                return short.verdict
+            self._drop(*name)
         digest = key_digest(record.key)
         self._drop(digest, record.subkey, record.peer)
         self._keys.setdefault(digest, {}).setdefault(record.subkey, {})[record.peer] = record
-        self._count(record, 1)
+        self._count(record, payer, 1)
         heapq.heappush(self._expiries, (record.expires, digest, record.subkey, record.peer))
         if len(self._expiries) > 2 * len(self) + 64:  # replaced records leave stale entries
             self._expiries = [(r.expires, key_digest(r.key), r.subkey, r.peer) for r in self]
@@ -182,19 +249,34 @@ class RecordStore:
         record = publishers.pop(peer, None)
         if record is None:
             return
-        self._count(record, -1)
+        self._count(record, self._payers[digest, subkey, record.peer], -1)
         if not publishers:
             del subkeys[subkey]
+        if len(subkeys) < self._limits.key_strangers // 2:
+            self._key_rooms.pop(digest, None)
         if not subkeys:
             del self._keys[digest]
 
-    def _count(self, record: Record, sign: int) -> None:
+    def _count(self, record: Record, payer: Payer, sign: int) -> None:
         usage = self._usage.setdefault(record.peer, _Usage())
         for counter in (usage, self.total):
             counter.records += sign
             counter.bytes += sign * len(record.raw)
         if not usage.records:
             del self._usage[record.peer]
+        digest = key_digest(record.key)
+        name = digest, record.subkey, record.peer
+        for room in (self._room, self._key_rooms.get(digest)):
+            if room is not None:
+                (room.add if sign > 0 else room.remove)(name, payer)
+        if sign > 0:
+            self._payers[name] = payer
+        else:
+            del self._payers[name]
+
+
+def _charged(record: Record, payer: Payer) -> Payer:
+    return Payer(Rank.TOMBSTONE, payer.branch) if record.dead else payer
 
 
 class _State(msgspec.Struct, forbid_unknown_fields=True):

@@ -142,6 +142,16 @@ class Admission:
         """
         return not self._gates or self.admits(peer, key.partition(".")[0])
 
+    def is_inside(self, peer: PeerId, key: str) -> bool:
+        """Whether a run is here, or none is, and a peer may take part in it.
+
+        Args:
+            peer: who brings or publishes a record.
+            key: the record's.
+        """
+        gate = self._gates.get(key.partition(".")[0])
+        return not self._gates or (gate is not None and (peer == self._node.peer or gate.admits(peer)))
+
     def lets_read(self, peer: PeerId, key: str) -> bool:
         """Whether a peer may be told of records of the DHT.
 

@@ -7,13 +7,18 @@ import ipaddress
 import time
 
 from core.net import limits
-from core.net.addresses import host_of
+from core.net.addresses import host_of, is_near
 from core.net.endpoint import Connection
-from core.net.limits import Newest, Rates, TokenBucket
+from core.net.limits import BlockTime, Newest, Rates, TokenBucket
 from core.net.link import Link
+from core.net.shares import Branch
 
 SUBNET = 64
 """Bits of an IPv6 address that its owner did not choose: any home has so many addresses as are left."""
+BLOCKS = {4: 24, 6: 48}
+"""Bits of an address, by its version, that one owner of many networks has in common: the smallest blocks that are
+routed on the internet, so the smallest that are rented and sold. A mobile network or a university has many of them, and
+many people behind one address; so no block is held to a share but where there is no room for all."""
 
 
 def network_of(address: str) -> str:
@@ -31,37 +36,62 @@ def network_of(address: str) -> str:
     return str(mapped or ipaddress.ip_network((known, SUBNET), strict=False))
 
 
+def branch_of(network: str, peer: str = "") -> Branch:
+    """Where a peer stands among the users of what is scarce (see `core.net.shares`).
+
+    Args:
+        network: as `network_of` has it.
+        peer: its key; "": nobody in particular.
+    """
+    block = network
+    if not is_near(network.partition("/")[0]):  # in a local network neighbours are not of one owner
+        try:
+            known = ipaddress.ip_network(network)
+            block = str(known.supernet(new_prefix=BLOCKS[known.version]))
+        except ValueError:
+            pass  # a relay
+    return (block, network, peer) if peer else (block, network)
+
+
 class Crowds:
-    """What the strangers of each network may use together: calls, connections, and handshakes."""
+    """What those of each network may use together: calls, connections, handshakes, and this process's time."""
 
     def __init__(self) -> None:
         self._calls = Newest[str, TokenBucket](limits.FAULTY_PEERS)
+        self._time = Newest[str, BlockTime](limits.FAULTY_PEERS)
         self._handshakes = Rates(limits.HANDSHAKES_PER_S, limits.HANDSHAKE_BURST)
         self._late = Rates(limits.CROWD_HANDSHAKES_PER_S, limits.CROWD_HANDSHAKES_PER_S)
         """Of those networks of which as many strangers are here as may be."""
 
     def join(self, link: Link) -> None:
-        """Count a new connection to its network, if the peer dialled; those that come by one relay are of one network.
+        """Count a new connection to its network; those that come by one relay are of one network.
 
         Args:
             link: with that peer.
         """
+        link.network = _network(link)
+        link.branch = branch_of(link.network, link.peer.hex())
+        block = link.branch[0]
+        self._time[block] = link.time = self._time.get(block) or BlockTime()
         if not link.outgoing:
-            link.network = _network(link.connection)
             bucket = self._calls.get(link.network)
             link.crowd = bucket or TokenBucket(limits.CROWD_CALLS_PER_S, limits.CROWD_CALL_BURST)
             self._calls[link.network] = link.crowd
 
-    def admits(self, network: str, strangers: int) -> bool:
+    def admits(self, network: str, strangers: int, proved: bool = True) -> bool:
         """Whether to shake hands with somebody, of whom nothing but the address is known.
 
         Args:
             network: from where the peer dials.
             strangers: of that network that are connected.
+            proved: whether it is there; who is does not wait for those who may pretend to be.
         """
-        now, key = time.monotonic(), network.encode()
+        now, key = time.monotonic(), network.encode() + bytes([proved])
         return self._handshakes.allows(key, now) and (strangers < limits.CROWD or self._late.allows(key, now))
 
 
-def _network(connection: Connection) -> str:
-    return connection.relay.hex() if connection.relay else network_of(connection.came_from)
+def _network(link: Link) -> str:
+    connection: Connection = link.connection
+    if connection.relay:
+        return connection.relay.hex()
+    return network_of(connection.came_from or link.address or "")

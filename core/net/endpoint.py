@@ -280,6 +280,15 @@ class Incoming:
         connection.came_from = came_from
         return connection
 
+    async def is_validated(self) -> bool:
+        """Whether somebody at that address has answered us; the first packet may have come from anywhere."""
+        return bool(await self._incoming.remote_addr_validated())
+
+    async def ask_again(self) -> None:
+        """Have it dial once more, with what we tell that address: nothing is kept here meanwhile."""
+        with contextlib.suppress(iroh.IrohError):
+            await self._incoming.retry()
+
     async def refuse(self) -> None:
         with contextlib.suppress(iroh.IrohError):
             await self._incoming.refuse()

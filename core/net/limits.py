@@ -29,14 +29,17 @@ STREAMS = 16
 """Streams of one peer being read: its lanes, some that it gave up, and that of the small frames."""
 TCP_LANES = 256
 """Lanes over TCP in each direction, of all peers: each is an open file, of which a process often has 1,024."""
-OUTGOING = 1 * MIB
+OUTGOING = 256 * KIB
 """Small frames that wait for a peer that reads slowly; senders wait beyond it."""
 RECEIVE_WINDOW = 8 * MIB
 """Bytes a peer may send before we read: 100 MB/s at 80 ms round trip."""
 RECEIVING = 256 * MIB
-"""Payloads being received or handled, all peers together; further ones wait in the sender."""
+"""Payloads being received or handled, all peers together; further ones wait in the sender. Those of calls have less
+where no method takes so large ones: what others may have this PC hold follows from what it is there for."""
 RECEIVING_BY_PEER = 128 * MIB
 """The same for one peer, so that no peer can use all of it."""
+RECEIVING_LEAST = 8 * MIB
+"""For the calls of one peer, however small the payloads are that methods take; for those of all, twice as much."""
 CALLS_BY_PEER = 256
 """Calls of one peer in flight: a Trainer has some dozen, a crawl of the DHT a handful."""
 CALLS_PER_S = 3000.0
@@ -68,6 +71,18 @@ CROWD_CALLS_PER_S = 200.0
 first minute, and is none any more after its first second or two."""
 CROWD_CALL_BURST = 1000.0
 """Calls of all strangers of one network at once: ten begin together."""
+ACQUAINTED_S = 600.0
+"""A peer that has been connected for so long is an old acquaintance: who makes keys by the dozen rarely waits."""
+COMMON_TIME, COMMON_TIME_BURST = 0.1, 1.0
+"""Seconds of a core in each, and at once, that all peers of one block of addresses may take here with what is of no
+run: the DHT, relaying, introductions. 200 PCs of a lab, each of which asks twice a second, take half of it."""
+BLOCK_TIME, BLOCK_TIME_BURST = 0.75, 2.0
+"""The same with all that they send: more is read later, and a quarter of the time is left for all others. 30 trainers
+behind one address that ask experts 50 times a second each take less."""
+FRAME_TIME, TASK_TIME = 5e-5, 4e-4
+"""Seconds that it takes to read a small frame, and to run a call as a task of its own and send its answer."""
+RECORD_TIME = 2e-4
+"""Seconds that a thread takes to check one signature, and to keep what was signed."""
 HANDSHAKE_S = 5.0
 """Time for a handshake: five round trips of the worst link."""
 DIAL_S = 5.0
@@ -146,6 +161,33 @@ class TokenBucket:
             return False
         self.tokens -= amount
         return True
+
+
+class BlockTime:
+    """What all peers of a block of addresses may take of this process's time."""
+
+    def __init__(self) -> None:
+        self._common = TokenBucket(COMMON_TIME, COMMON_TIME_BURST)
+        self._all = TokenBucket(BLOCK_TIME, BLOCK_TIME_BURST)
+
+    def spend(self, seconds: float, is_common: bool, now: float) -> float:
+        """Take some of it.
+
+        Args:
+            seconds: of a core.
+            is_common: whether for what is of no run.
+            now: `time.monotonic()`.
+
+        Returns:
+            The seconds after which more may be read of them.
+        """
+        if is_common:
+            self._common.spend(seconds, now)
+        return self._all.spend(seconds, now)
+
+    def common_wait(self, now: float) -> float:
+        """Seconds until something that is of no run may be done for them, or 0."""
+        return self._common.spend(0.0, now)
 
 
 @dataclass

@@ -1,7 +1,6 @@
 """Frames over one connection: small ones together on one stream, large ones on lanes of their own."""
 
 import asyncio
-import contextlib
 import itertools
 import logging
 import time
@@ -17,6 +16,7 @@ from core.contracts.net import (
     Answer,
     Call,
     Cancel,
+    Fault,
     Header,
     Kind,
     Parts,
@@ -31,11 +31,13 @@ from core.contracts.notices import notice
 from core.contracts.peer_names import called
 from core.net import limits
 from core.net.addresses import host_of, in_local_network
-from core.net.endpoint import BLOCK, Connection, ReceiveStream, SendStream
+from core.net.endpoint import Connection, ReceiveStream
 from core.net.lanes import Lanes
-from core.net.limits import TokenBucket
+from core.net.limits import BlockTime, TokenBucket
 from core.net.link_owner import Owner, nothing
 from core.net.shaping import Shaper
+from core.net.shares import Branch
+from core.net.small_frames import SmallFrames
 
 log = logging.getLogger(__name__)
 
@@ -59,10 +61,13 @@ class Link:
         serving: the peer's calls, by id.
         heard: when bytes last came from the peer (time.monotonic).
         used: when a call last began or ended.
-        network: where the peer dialled from, and `crowd` what all strangers from there may call (see crowds.py).
+        network: where the peer is, and `branch` where it so stands among the users of what is scarce (see crowds.py).
+        crowd: what all strangers who dialled from there may call.
+        time: what all of its block of addresses may take of this process's time.
     """
 
     network: str = ""
+    branch: Branch = ("",)
     crowd: TokenBucket | None = None
 
     def __init__(self, connection: Connection, owner: "Owner[Link]", address: str | None) -> None:
@@ -71,6 +76,7 @@ class Link:
         self.address = address
         self.since = self.heard = self.used = time.monotonic()
         self.since_unix = time.time()
+        self.time = BlockTime()
         self.waiting: dict[int, asyncio.Future[tuple[Answer, Parts]]] = {}
         self.serving: dict[int, asyncio.Future[Any]] = {}
         self.cancelled: set[int] = set()
@@ -85,20 +91,13 @@ class Link:
         self.new_id = itertools.count(1).__next__
         """The number of our next call on this link."""
         self._asked_at, self._rounds = 0.0, 0
-        self._queue, self._first = list[bytes](), list[bytes]()
-        """Signs of life and cancellations: they go before what is queued."""
-        self._queued = 0
-        self._idle: SendStream | None = None
-        """What the writer would send by, while it has nothing to send."""
-        self._wake, self._room = asyncio.Event(), asyncio.Event()
-        self._room.set()
+        self._small = SmallFrames(connection, lambda: self._shaper)
         self.lanes = Lanes(connection, self._shaper, partial(owner.open_faster, self), owner.start)
         self._readers = set[ReceiveStream]()
         self._frame_deadlines: dict[ReceiveStream, float] = {}
-        self._writing_since: float | None = None
         self.shape()
         self._tasks = [
-            owner.start(self._guard(self._write), "link writer"),
+            owner.start(self._guard(self._small.write), "link writer"),
             owner.start(self._guard(self._accept), "link streams"),
         ]
 
@@ -121,23 +120,14 @@ class Link:
     @property
     def roomy(self) -> bool:
         """Whether a small frame can be queued without waiting."""
-        return self._queued <= limits.OUTGOING
+        return self._small.roomy
 
     def post(self, header: Header, payload: Payload | Parts = b"") -> None:
         """Queue a small frame; the writer sends all that are queued at once. One that is alone need not wait for it."""
         data = _encode(header)
         frame = b"".join((PREFIX.pack(len(data), size_of(payload)), data, *parts_of(payload)))
-        if self._idle and len(self.waiting) + len(self.serving) <= 1 and not self._shaper.upload.rate:
-            with contextlib.suppress(PeerUnreachable):  # the writer meets it too
-                if not self._idle.begin(frame):
-                    self._idle = None
-                    self._wake.set()
-                return
-        (self._first if isinstance(header, Ping | Pong | Cancel) else self._queue).append(frame)
-        self._queued += len(frame)
-        if self._queued > limits.OUTGOING:
-            self._room.clear()
-        self._wake.set()
+        alone = len(self.waiting) + len(self.serving) <= 1
+        self._small.put(frame, isinstance(header, Ping | Pong | Cancel), alone)
 
     async def send(self, header: Header, payload: Payload | Parts = b"", kind: Kind = "call") -> None:
         """Send a frame, small or large; waits while the peer reads too slowly, or the user's limit holds it back.
@@ -158,7 +148,7 @@ class Link:
             await self._send_large(header, payload, kind_of(header.method) if isinstance(header, Call) else kind)
             return
         while not self.roomy:
-            await self._room.wait()
+            await self._small.room.wait()
             if self.closed_because is not None:
                 raise PeerUnreachable(self.closed_because)
         self.post(header, payload)
@@ -173,41 +163,6 @@ class Link:
             if self.closed_because is not None or self.connection.closed:
                 raise
             # The peer stopped this stream only: it refused the call, and its Fault is on its way.
-
-    async def _write(self) -> None:
-        stream = await self.connection.open()
-        await stream.first()
-        while True:
-            self._idle = None if self.connection.relay else stream
-            await self._wake.wait()
-            self._wake.clear()
-            self._idle, self._writing_since = None, time.monotonic()
-            await stream.rest()
-            self._writing_since = None
-            while self._first or self._queue:
-                data = self._take()
-                if self._shaper.upload.rate:
-                    await self._shaper.sent_small(len(data))
-                self._writing_since = time.monotonic()
-                await stream.write(data)
-                self._writing_since = None
-                self._queued -= len(data)
-                if self.roomy:
-                    self._room.set()
-
-    def _take(self) -> bytes:
-        """As many of the queued frames as are sent by one write."""
-        if self._first:
-            frames, self._first = self._first, []
-        else:
-            count = size = 0
-            most = min(BLOCK, self._shaper.upload.chunk)
-            while count < len(self._queue) and size < most:
-                size += len(self._queue[count])
-                count += 1
-            frames = self._queue[:count]
-            del self._queue[:count]
-        return frames[0] if len(frames) == 1 else b"".join(frames)
 
     # --- receiving
 
@@ -265,7 +220,7 @@ class Link:
             header = _decode(data[PREFIX.size : begin])
         except UNREADABLE as error:
             raise Violation(f"a header that is not in the contract: {error}") from error
-        release, rest, here = nothing, data[begin + size :], len(data) >= begin + size
+        rest, here = data[begin + size :], len(data) >= begin + size
         try:
             self._owner.admit(self, header, 0 if here else size)
         except Refusal:
@@ -277,23 +232,48 @@ class Link:
             await self._pause(self._owner.charge(self, size))
             return rest
         parts: Parts = (data[begin : begin + size],)
-        if not here or size > limits.SMALL:
-            release = await self._owner.reserve(self.peer, size)
-        if not here:
-            try:
-                held = not isinstance(header, Call) or kind_of(header.method) != "test"
-                parts = [part async for part in self._chunks(stream, memoryview(data)[begin:], size, held)]
-            except BaseException:
-                release()
-                raise
+        if here and size <= limits.SMALL:
+            await self._pause(self._owner.deliver(self, header, parts, nothing))
+            return rest
+        begun = parts[0] if here else memoryview(data)[begin:]
+        parts, release = await self._payload(stream, header, begun, size)
         await self._pause(self._owner.deliver(self, header, parts, release))
         return rest
+
+    async def _payload(
+        self, stream: ReceiveStream, header: Header, begun: Payload, size: int
+    ) -> tuple[Parts, Callable[[], None]]:
+        """A payload, once there is room for it, and what gives that back.
+
+        Raises:
+            Refusal: it came so slowly that others needed the room.
+        """
+        held, parts = not isinstance(header, Call) or kind_of(header.method) != "test", list[Payload]()
+        try:
+            async with asyncio.timeout(None) as patience:
+                drop = partial(patience.reschedule, asyncio.get_running_loop().time())
+                room = await self._owner.reserve(self, header, size, drop)
+                try:
+                    async for part in self._chunks(stream, begun, size, held):
+                        parts.append(part)
+                        room.arrived += len(part)
+                except BaseException:
+                    room.release()
+                    raise
+        except TimeoutError:
+            self._frame_deadlines.pop(stream, None)
+            if isinstance(header, Call):
+                self.post(Fault(header.id, "busy", "Your payload came too slowly, and others need the memory for it."))
+            elif isinstance(header, Answer) and (future := self.waiting.get(header.id)) and not future.done():
+                future.set_exception(PeerUnreachable("The answer came too slowly, and others needed the memory."))
+            raise Refusal("busy", "too slow") from None
+        return parts, room.release
 
     async def _pause(self, seconds: float) -> None:
         if seconds > 0:
             await asyncio.sleep(min(seconds, limits.THROTTLE_S))
 
-    async def _chunks(self, stream: ReceiveStream, begun: memoryview, size: int, held: bool) -> AsyncIterator[Payload]:
+    async def _chunks(self, stream: ReceiveStream, begun: Payload, size: int, held: bool) -> AsyncIterator[Payload]:
         """A payload of which some is here, as it comes; `held` back by the user's limit, or not."""
         if begun:
             yield begun
@@ -346,7 +326,7 @@ class Link:
         if any(now > deadline for deadline in self._frame_deadlines.values()):
             self._owner.violated(self, "a frame that did not arrive in time")
             self.close("frame too slow")
-        elif self._writing_since is not None and now - self._writing_since > limits.FRAME_S:
+        elif self._small.writing_since is not None and now - self._small.writing_since > limits.FRAME_S:
             self.close("the peer does not read")
         elif kept or self.waiting:
             self._check_life(now)
@@ -394,6 +374,6 @@ class Link:
         for task in self._tasks:
             if task is not current:
                 task.cancel()
-        self._room.set()
+        self._small.room.set()
         self.lanes.close()
         self._owner.lost(self)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
 from core.contracts.net import Header, Parts
-from core.identity import PeerId
 from core.net.endpoint import Endpoint, SendStream
+from core.net.memory import Reservation
 from core.net.shaping import Shaper
 
 
@@ -29,8 +29,8 @@ class Owner(Protocol[L]):
     def admit(self, link: L, header: Header, size: int) -> None:
         """Let a frame in whose payload of `size` is still to come (0: it is here). Raises Refusal."""
 
-    async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
-        """Reserve memory for a payload that is still to come; returns what gives it back."""
+    async def reserve(self, link: L, header: Header, size: int, drop: Callable[[], None]) -> Reservation:
+        """Reserve memory for a frame's payload that is still to come; see `Memory.reserve`."""
 
     def charge(self, link: L, size: int) -> float:
         """Count a frame that was refused. Returns the seconds to wait before the next is read."""

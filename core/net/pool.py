@@ -12,11 +12,12 @@ from core.contracts.notices import notice
 from core.identity import PeerId
 from core.net import limits
 from core.net.addresses import host_of
-from core.net.crowds import Crowds, network_of
+from core.net.crowds import Crowds, branch_of, network_of
 from core.net.endpoint import Connection, Endpoint, Incoming
 from core.net.limits import Backoff, Bans, Newest
 from core.net.link import Link
 from core.net.link_owner import Owner
+from core.net.shares import Branch, Shares
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,8 @@ class Pool:
         self._retired: set[Link] = set()
         self._dials: dict[PeerId, asyncio.Task[None]] = {}
         self._backoffs = Newest[PeerId, Backoff](limits.FAULTY_PEERS)
-        self._handshakes = 0
+        self._handshakes: dict[asyncio.Task[None], Branch] = {}
+        """Under way, the oldest first."""
         self._crowds = Crowds()
         self._written = Newest[str, float](limits.ADDRESS_BOOK)
 
@@ -160,25 +162,36 @@ class Pool:
     async def accept(self) -> None:
         """Accept for as long as the endpoint lives."""
         while (incoming := await self.endpoint.accept()) is not None:
-            if self._handshakes >= limits.HANDSHAKES or self.closed_because:
-                await incoming.refuse()
+            network = network_of(await incoming.address())
+            if self.closed_because or not await self._lets_begin(incoming, network):
                 continue
-            self._handshakes += 1
-            self._owner.start(self._shake_hands(incoming), "handshake")
+            if len(self._handshakes) >= limits.HANDSHAKES:  # the oldest goes: an honest one is over in a moment
+                self._oldest_of_most().cancel()
+            shaking = self._owner.start(self._shake_hands(incoming), "handshake")
+            self._handshakes[shaking] = branch_of(network)
+            shaking.add_done_callback(lambda task: self._handshakes.pop(task, None))
+
+    async def _lets_begin(self, incoming: Incoming, network: str) -> bool:
+        """Whether to shake hands. An address that may be false is asked to prove itself where there is a crowd."""
+        proved, few = await incoming.is_validated(), len(self._handshakes) < limits.HANDSHAKES // 4
+        if (proved or few) and self._crowds.admits(network, len(self._strangers(network)), proved):
+            return True
+        await (incoming.refuse() if proved else incoming.ask_again())
+        return False
+
+    def _oldest_of_most(self) -> asyncio.Task[None]:
+        """The handshake that gives way: the oldest from where most come."""
+        shares = Shares()
+        for branch in self._handshakes.values():
+            shares.change(branch, 1)
+        most = shares.greatest(self._handshakes.values())
+        return next(task for task, branch in self._handshakes.items() if branch == most)
 
     async def _shake_hands(self, incoming: Incoming) -> None:
-        try:
-            network = network_of(await incoming.address())
-            if not self._crowds.admits(network, len(self._strangers(network))):
-                await incoming.refuse()
-                return
+        with contextlib.suppress(PeerUnreachable, TimeoutError):
             async with asyncio.timeout(limits.HANDSHAKE_S):
                 connection = await incoming.accept()
             self.adopt(connection)
-        except (PeerUnreachable, TimeoutError):
-            return
-        finally:
-            self._handshakes -= 1
 
     # --- one link a pair
 
@@ -201,7 +214,7 @@ class Pool:
             raise PeerUnreachable(notice("peer.no_room"))
         link = Link(connection, self._owner, connection.path().address)
         self._crowds.join(link)
-        strangers = self._strangers(link.network) if link.network and self.is_stranger(peer) else []
+        strangers = [] if link.outgoing or not self.is_stranger(peer) else self._strangers(link.network)
         if len(strangers) >= limits.CROWD:
             min(strangers, key=lambda link: link.used).close("room for others")
         if old is not None and self._stays(old, connection):
@@ -243,8 +256,14 @@ class Pool:
         self._retired.add(link)
 
     def _strangers(self, network: str) -> list[Link]:
-        """Of one network, that are connected."""
-        return [link for link in self.links.values() if link.network == network and self.is_stranger(link.peer)]
+        """Of one network, that have dialled and are connected."""
+        links = (link for link in self.links.values() if link.network == network and not link.outgoing)
+        return [link for link in links if self.is_stranger(link.peer)]
+
+    def is_acquainted(self, peer: PeerId) -> bool:
+        """Whether a peer has been connected for so long that its key is not one of a crowd made for the moment."""
+        link = self.links.get(peer)
+        return link is not None and time.monotonic() - link.since > limits.ACQUAINTED_S
 
     def _make_room(self) -> bool:
         if len(self.links) < limits.CONNECTIONS:
@@ -252,7 +271,13 @@ class Pool:
         free = [link for link in self.links.values() if not link.busy and link.peer not in self.kept]
         if not free:
             return False
-        min(free, key=lambda link: (not self.is_stranger(link.peer), link.used)).close("room for others")
+        shares = Shares()
+        for link in self.links.values():
+            shares.change(link.branch, 1)
+        strangers = [link for link in free if self.is_stranger(link.peer)]
+        most = shares.greatest(link.branch for link in strangers or free)
+        those = [link for link in strangers or free if link.branch[:-1] == most[:-1]]
+        min(those, key=lambda link: link.used).close("room for others")
         return True
 
     def lost(self, link: Link) -> None:

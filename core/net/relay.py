@@ -21,6 +21,7 @@ from core.net import limits
 from core.net.background import Background
 from core.net.limits import TokenBucket
 from core.net.rpc import Context, RpcNode
+from core.net.shares import Branch, Shares
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +86,10 @@ class _Pipe:
     opener: PeerId
     target: PeerId
     used: float
+    branch: Branch
+    """Of who opened it."""
+    passing: int = 0
+    """Pieces under way."""
 
 
 @dataclass
@@ -116,12 +121,14 @@ class Relay:
         client = self._clients.get(context.peer)
         if not self.willing:
             raise CallRefused("This peer does not relay for others. Ask another.")
-        if len(self.pipes) >= PIPES or (client is not None and len(client.pipes) >= PIPES_BY_PEER):
-            raise CallRefused("This relay has no pipe left. Ask another, or try again later.")
+        if client is not None and len(client.pipes) >= PIPES_BY_PEER:
+            raise CallRefused("This relay has no pipe left for you. Ask another, or try again later.")
         if request.pipe in self.pipes or target not in self._node.pool.links or target == context.peer:
             raise CallRefused("This relay is not connected to that peer. Ask another.")
+        if len(self.pipes) >= PIPES and not self._make_room(context.branch):
+            raise CallRefused("This relay has no pipe left. Ask another, or try again later.")
         client = self._clients.setdefault(context.peer, _Client(pace(CLIENT_BYTES_PER_S)))
-        self.pipes[request.pipe] = _Pipe(context.peer, target, now)  # counted before the first wait
+        self.pipes[request.pipe] = _Pipe(context.peer, target, now, context.branch)  # counted before the first wait
         client.pipes.add(request.pipe)
         try:
             await self._node.call(target, "relay.offer", Offer(context.peer, request.pipe), Done, deadline_s=5.0)
@@ -132,17 +139,22 @@ class Relay:
 
     async def _pass(self, request: Piece, payload: Payload, context: Context) -> Done:
         pipe = self._pipe(request.pipe, context.peer)
+        if pipe.passing >= 2 * WINDOW:
+            raise CallRefused("More pieces are under way than the windows of both ends have room for.")
         now = pipe.used = time.monotonic()
         self.bytes += len(payload)
         waits = [bucket.spend(len(payload), now) for bucket in (self._clients[pipe.opener].pace, self._all)]
-        await asyncio.sleep(max(waits))
         other = pipe.target if context.peer == pipe.opener else pipe.opener
+        pipe.passing += 1
         try:
+            await asyncio.sleep(max(waits))
             await self._node.call(other, "relay.take", request, Done, payload, deadline_s=PASS_S)
         except HearthError:
             self._drop(request.pipe)
             self._tell(other, request.pipe)
             raise
+        finally:
+            pipe.passing -= 1
         return Done()
 
     async def _close(self, request: Closed, payload: Payload, context: Context) -> Done:
@@ -163,12 +175,28 @@ class Relay:
                 self._drop(name)
                 self._tell(pipe.target if peer == pipe.opener else pipe.opener, name)
 
+    def _make_room(self, asker: Branch) -> bool:
+        """Whether a pipe, the longest unused, of those who opened most made room for who has fewer."""
+        shares = Shares()
+        for pipe in self.pipes.values():
+            shares.change(pipe.branch, 1)
+        most = shares.greatest(pipe.branch for pipe in self.pipes.values())
+        if not shares.gives_way(most, asker):
+            return False
+        theirs = (name for name, pipe in self.pipes.items() if pipe.branch == most)
+        self._end(min(theirs, key=lambda name: self.pipes[name].used))
+        return True
+
+    def _end(self, name: PipeId) -> None:
+        pipe = self.pipes[name]
+        self._drop(name)
+        self._tell(pipe.opener, name)
+        self._tell(pipe.target, name)
+
     def _drop_idle(self, now: float) -> None:
         for name, pipe in [*self.pipes.items()]:
             if now - pipe.used > PIPE_IDLE_S:
-                self._drop(name)
-                self._tell(pipe.opener, name)
-                self._tell(pipe.target, name)
+                self._end(name)
 
     def _drop(self, name: PipeId) -> None:
         pipe = self.pipes.pop(name, None)

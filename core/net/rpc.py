@@ -36,6 +36,7 @@ from core.net.background import logged
 from core.net.endpoint import Endpoint, SendStream
 from core.net.limits import Bans
 from core.net.link import Link, Refusal
+from core.net.memory import Reservation
 from core.net.metrics import Meter
 from core.net.pool import Connector, Pool
 from core.net.service import Context, Cost, Handler, Result, Service
@@ -142,8 +143,6 @@ class RpcNode:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-    # --- what others may call
 
     def register(
         self,
@@ -337,9 +336,9 @@ class RpcNode:
         """See link.Owner."""
         return self._service.spend(link, limits.FRAME_COST, size)
 
-    async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
+    async def reserve(self, link: Link, header: Header, size: int, drop: Callable[[], None]) -> Reservation:
         """See link.Owner."""
-        return await self._service.reserve(peer, size)
+        return await self._service.memory_for(header).reserve(link.branch, size, drop)
 
     def deliver(self, link: Link, header: Header, payload: Parts, release: Callable[[], None]) -> float:
         """See link.Owner."""

@@ -18,6 +18,7 @@ from core.contracts.net import (
     Answer,
     Call,
     Fault,
+    Header,
     Parts,
     Payload,
     joined,
@@ -30,6 +31,7 @@ from core.net.limits import Newest, TokenBucket
 from core.net.link import Link, Refusal, Violation
 from core.net.memory import Memory
 from core.net.metrics import Meter
+from core.net.shares import Branch, Shares
 
 log = logging.getLogger(__name__)
 _encode = msgspec.msgpack.Encoder().encode
@@ -43,6 +45,8 @@ class Context(NamedTuple):
     """The peer's outside address as seen here."""
     deadline: float
     """time.monotonic() of this process."""
+    branch: Branch = ("",)
+    """Where it stands among the users of what is scarce."""
 
 
 Result = msgspec.Struct | tuple[msgspec.Struct | bytes, Payload | Parts]
@@ -73,6 +77,8 @@ class Method(NamedTuple):
     max_payload: int
     cost: Callable[[Any], float]
     meter: Meter
+    is_common: bool
+    """Whether it is of no run: such work for others comes after training."""
 
 
 class Node(Protocol):
@@ -109,7 +115,12 @@ class Service:
         self.lets: dict[str, Lets] = {}
         """By method, where not everybody may send a payload at any time."""
         self._quotas = Newest[PeerId, _Quota](limits.FAULTY_PEERS)
-        self._memory = Memory(limits.RECEIVING, limits.RECEIVING_BY_PEER)
+        self._unsent = Shares()
+        """Bytes of answers that peers do not read yet, or that are being read from a disk."""
+        self.memory = Memory(limits.RECEIVING_LEAST, limits.RECEIVING_LEAST)
+        """For payloads of calls: that of some of the largest that a method takes."""
+        self._answers = Memory(limits.RECEIVING, limits.RECEIVING_BY_PEER)
+        """For payloads that this PC has asked for."""
 
     def register(
         self,
@@ -123,7 +134,10 @@ class Service:
         """See RpcNode.register."""
         waits = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
         price = cost if callable(cost) else lambda _: cost
-        self._methods[name] = Method(decode, handler, waits, max_payload, price, meter)
+        self._methods[name] = Method(decode, handler, waits, max_payload, price, meter, "@" not in name)
+        largest = max(method.max_payload for method in self._methods.values())
+        self.memory.by_peer = min(limits.RECEIVING_BY_PEER, max(limits.RECEIVING_LEAST, 2 * largest))
+        self.memory.total = min(limits.RECEIVING, 2 * self.memory.by_peer)
 
     def unregister(self, suffix: str) -> None:
         """Serve no method whose name ends like this."""
@@ -145,12 +159,20 @@ class Service:
             self._refuse(link, call.id, "limit", text, 1.0)
         elif size and (lets := self.lets.get(call.method)) is not None and not lets(link.peer, size):
             self._refuse(link, call.id, "busy", f"You have called {call.method} often enough for now.", 0.1)
+        elif self._has_enough(link):
+            self._refuse(link, call.id, "busy", "Read the answers that you have asked for first.", 0.1)
         elif len(link.serving) >= limits.CALLS_BY_PEER:
             self._refuse(link, call.id, "busy", "Too many calls at once. Try again later.", 0.1)
 
-    async def reserve(self, peer: PeerId, size: int) -> Callable[[], None]:
-        """Memory for a payload that is still to come; waits until there is some."""
-        return await self._memory.reserve(peer, size)
+    def memory_for(self, header: Header) -> Memory:
+        """Where a payload that comes has its room."""
+        return self.memory if isinstance(header, Call) else self._answers
+
+    def _has_enough(self, link: Link) -> bool:
+        """Whether as many answers wait for a peer, or for those where it is, as there is memory for."""
+        unsent, block, total = self._unsent.of, link.branch[:1], self.memory.total
+        crowded = unsent(block) > total * 3 // 4 or (unsent(()) > total and unsent(block) > total // 4)
+        return crowded or unsent(link.branch) > self.memory.by_peer
 
     def _refuse(self, link: Link, number: int, code: str, message: str, points: float) -> None:
         link.post(Fault(number, code, message))
@@ -164,6 +186,7 @@ class Service:
             quota = self._quotas[link.peer] = _Quota()
         now = time.monotonic()
         pause = max(quota.calls.spend(cost, now), quota.bytes.spend(size, now) if size else 0.0)
+        pause = max(pause, link.time.spend(limits.FRAME_TIME, False, now))
         if link.crowd is not None and self._is_stranger(link.peer):
             pause = max(pause, link.crowd.spend(max(1.0, cost), now))
         return pause
@@ -184,16 +207,23 @@ class Service:
             link.cancelled.discard(call.id)
             release()
             return self.spend(link, 1.0, size_of(parts))
+        now, began = time.monotonic(), time.thread_time()
+        if method.is_common and (wait := link.time.common_wait(now)) > 0:
+            release()
+            link.post(Fault(call.id, "busy", "Peers from where you are keep this one busy. Try again later."))
+            return max(wait, self.spend(link, 1.0, size_of(parts)))
         request = self._request(link, call, method, parts)
-        pause = self.spend(link, 1.0 if request is None else method.cost(request), size_of(parts))
+        cost = 1.0 if request is None else method.cost(request)
+        pause = self.spend(link, cost, size_of(parts))
         if request is None:
             release()
             return pause
         payload = parts if method.decode is None else joined(parts)
-        context = Context(link.peer, link.address, time.monotonic() + call.deadline_ms / 1000)
+        context = Context(link.peer, link.address, time.monotonic() + call.deadline_ms / 1000, link.branch)
         ready: Result | None = None
         if not method.waits and link.roomy:
             result = self._run_now(link, call, method, request, payload, context)
+            pause = max(pause, link.time.spend(time.thread_time() - began, method.is_common, now))
             if result is None:
                 release()
                 return pause
@@ -201,6 +231,9 @@ class Service:
                 self._wait(link, call, method, result, payload, context, release)
                 return pause
             ready = result
+        else:
+            taken = limits.TASK_TIME + cost * limits.RECORD_TIME * method.is_common
+            pause = max(pause, link.time.spend(taken, method.is_common, now))
         self._start(link, call, method, request, payload, context, ready, release)
         return pause
 
@@ -313,6 +346,8 @@ class Service:
         ready: Result | None,
     ) -> None:
         """Run a handler and send its answer, or send one that is ready, within the call's deadline."""
+        size = limits.CHUNK if kind_of(call.method) == "copy" else 0
+        self._unsent.change(link.branch, size)
         try:
             async with asyncio.timeout_at(context.deadline):
                 try:
@@ -325,6 +360,8 @@ class Service:
                 else:
                     method.meter.served += 1
                     method.meter.moved(len(call.body) + size_of(payload), len(answer.body) + size_of(data))
+                    self._unsent.change(link.branch, (whole := len(answer.body) + size_of(data)) - size)
+                    size = whole
                     await link.send(answer, data, kind_of(call.method))
         except TimeoutError:
             method.meter.errors += 1
@@ -333,6 +370,8 @@ class Service:
             pass  # nobody is left to answer
         except CallRefused as error:  # the user's limit is too low for this answer
             link.post(_failed(call, method, error))
+        finally:
+            self._unsent.change(link.branch, -size)
 
 
 def _answer(call: Call, result: Result) -> tuple[Answer, Payload | Parts]:

@@ -21,7 +21,7 @@ from core.experts.grid import Uid
 from core.runtime.admission import Admission, Misconduct, is_worth_a_line
 from core.runtime.backend import ExpertBackend, joined
 from core.runtime.device import CPU, Device, fault_of, lacks_memory
-from core.runtime.fair_queue import FairQueue
+from core.runtime.fair_queue import QUESTION, FairQueue
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.out_of_memory import is_exhausted
 from core.runtime.task_pool import (
@@ -95,7 +95,6 @@ class Runtime:
         self.passes = 0
         """Passes that served them: fewer, where several requests were joined."""
         self.failures: Counter[Uid] = Counter()
-        """Passes that failed, by expert."""
         for backend in backends.values():
             self.add(backend)
         kernel_gate.listen(self._wake.set, rests=True)
@@ -152,6 +151,7 @@ class Runtime:
         caller: str = "",
         deadline: float = math.inf,
         done: Done | None = None,
+        is_question: bool = False,
         crowd: str = "",
     ) -> Request:
         """Let calls wait for their turn.
@@ -162,9 +162,10 @@ class Runtime:
             caller: who asks; "": this process.
             deadline: of the loop's clock, after which nobody waits for the answers.
             done: called with the answers at once.
+            is_question: whether another process asks the model: that comes after training.
             crowd: with whom the caller counts as one in what experts learn; "": alone.
         """
-        request = Request(len(calls), caller, deadline, done, crowd)
+        request = Request(len(calls), caller, deadline, done, _turn(caller, is_question), crowd)
         for index, call in enumerate(calls):
             pool = self._pools.get((call.uid, direction))
             if problem := problem_of(call, pool):
@@ -174,18 +175,18 @@ class Runtime:
             for piece in pieces_of(call, self._most(pool, CPU)):  # wherever it will be served
                 request.expect()
                 cost = pool.cost(piece.inputs.shape[0])
-                if pool.put(Task(request, index, piece, cost, self._turns.arrive(caller, cost))):
+                if pool.put(Task(request, index, piece, cost, self._turns.arrive(request.turn, cost))):
                     self._queue(pool)
         request.finish()
         if not (caller and self._told_of_arrivals):
             self._wake.set()
         return request
 
-    def delay(self, caller: str, calls: Sequence[Call], direction: Direction) -> float:
+    def delay(self, caller: str, calls: Sequence[Call], direction: Direction, is_question: bool = False) -> float:
         """Seconds until a new request is served, if every caller goes on asking."""
         pools = [(self._pools.get((call.uid, direction)), call.inputs.shape[0]) for call in calls]
         cost = sum(pool.cost(rows) for pool, rows in pools if pool is not None)
-        return self._turns.ahead(caller, cost) * self._pace / self._kernel_gate.share
+        return self._turns.ahead(_turn(caller, is_question), cost) * self._pace / self._kernel_gate.share
 
     @property
     def load(self) -> float:
@@ -286,7 +287,7 @@ class Runtime:
         if not tasks:
             return
         for task in tasks:
-            self._turns.leave(task.request.caller, task.cost, turn)
+            self._turns.leave(task.request.turn, task.cost, turn)
         start, device = time.monotonic(), pool.backend.device
         self._answer(pool, tasks)
         device.synchronize()
@@ -307,7 +308,7 @@ class Runtime:
     def _drop(self, pool: TaskPool, tasks: list[Task]) -> None:
         """Tasks that nobody waits for, or that nobody can serve any more."""
         for task in tasks:
-            self._turns.leave(task.request.caller, task.cost)
+            self._turns.leave(task.request.turn, task.cost)
             task.request.answer(task.index, None, pool.backend.version)
 
     def _answer(self, pool: TaskPool, tasks: list[Task]) -> None:
@@ -393,3 +394,7 @@ class Runtime:
 def _now() -> float:
     """The running loop's clock: that of time.monotonic(), but a simulated loop has its own."""
     return asyncio.get_running_loop().time()
+
+
+def _turn(caller: str, is_question: bool) -> str:
+    return QUESTION + caller if is_question else caller

@@ -33,6 +33,7 @@ class Request:
         caller: str = "",
         deadline: float = math.inf,
         done: "Done | None" = None,
+        turn: str | None = None,
         crowd: str = "",
     ) -> None:
         """Nothing is answered yet.
@@ -42,9 +43,11 @@ class Request:
             caller: who asks; "": this process.
             deadline: of the loop's clock, after which nobody waits for the answers.
             done: called at once with the answers, also if nobody waits.
+            turn: as whose it waits (`core.runtime.fair_queue`); None: the caller's.
             crowd: with whom the caller counts as one in what experts learn; "": alone.
         """
         self.caller, self.deadline, self.crowd = caller, deadline, crowd or caller
+        self.turn = caller if turn is None else turn
         self._done = done
         self.answers: asyncio.Future[list[Tensor | None]] = asyncio.get_running_loop().create_future()
         self.versions = [0] * calls

@@ -10,7 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from core.contracts.errors import CallRefused
-from core.contracts.expert_calls import MAX_BYTES, METHODS, Direction
+from core.contracts.expert_calls import MAX_BYTES, METHODS, Direction, encoded_size
+from core.contracts.kinds import MODELS
+from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.remote_experts import SERVE, ExpertCall
 from core.pipe.calls import Calls
@@ -23,8 +25,23 @@ if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
 IN_COMPUTE, IN_COMPUTE_PEER = 256, 64
 """Requests given to compute at once, and those of one peer; more are told that this peer is busy. Beyond the first
 limit each peer still has its equal part of as many again, so that a few cannot keep out all others."""
-BYTES = 64 << 20
-"""Likewise of their payloads, of one peer or of all."""
+BYTES, LARGEST = 64 << 20, 4
+"""Likewise of their payloads, of one peer or of all; no more than so many of the largest that the run needs."""
+EVALUATED, LEAST = 2048, 4 << 20
+"""Rows that an evaluation may ask for at once, and bytes that any request may have."""
+
+
+def request_bytes(manifest: Manifest) -> int:
+    """The largest payload that an honest peer of a run sends for one layer, twice.
+
+    Args:
+        manifest: the run's.
+    """
+    model, training = manifest.model, manifest.training
+    rows = max(EVALUATED, training.batch * MODELS[model.kind].rows(model)) * model.k
+    whole = 2 * rows * encoded_size(training.codec, model.width)  # gradients, and inputs that are not kept any more
+    return min(MAX_BYTES, max(LEAST, 2 * whole))
+
 
 Reply = tuple[bytes, Payload]
 Spend = Callable[[bytes, int], None]
@@ -49,8 +66,9 @@ class IncomingCalls:
         self._under_way: set[asyncio.Future[Reply]] = set()
         self._requests: Counter[bytes] = Counter()
         self._bytes: Counter[bytes] = Counter()
+        self._most_bytes = BYTES
 
-    def register(self, node: "RpcNode", run_id: str, spend: Spend, crowd_of: CrowdOf) -> None:
+    def register(self, node: "RpcNode", run_id: str, spend: Spend, crowd_of: CrowdOf, most: int = MAX_BYTES) -> None:
         """Serve the run's methods to all peers.
 
         Args:
@@ -58,10 +76,12 @@ class IncomingCalls:
             run_id: the run that is asked by them.
             spend: what a question costs who asks it (`core.swarm.allowance`).
             crowd_of: with whom a caller counts as one (`core.swarm.crowd`).
+            most: bytes of the largest payload.
         """
+        self._most_bytes = min(BYTES, LARGEST * most)
         for direction, name in METHODS.items():
             handler = partial(self._serve, direction, spend if direction == "inference" else None, crowd_of)
-            node.register(of_run(name, run_id), bytes, handler, max_payload=MAX_BYTES, cost=4.0)
+            node.register(of_run(name, run_id), bytes, handler, max_payload=most, cost=4.0)
 
     def _serve(
         self,
@@ -95,9 +115,9 @@ class IncomingCalls:
 
     def _has_room(self, peer: bytes, size: int) -> bool:
         requests, total = self._requests[peer] + 1, self._bytes[peer] + size
-        if len(self._under_way) >= IN_COMPUTE or self._bytes.total() + size > BYTES:
+        if len(self._under_way) >= IN_COMPUTE or self._bytes.total() + size > self._most_bytes:
             askers = len(self._requests.keys() | {peer})
-            return requests <= IN_COMPUTE // askers and total <= BYTES // askers
+            return requests <= IN_COMPUTE // askers and total <= self._most_bytes // askers
         return requests <= IN_COMPUTE_PEER
 
     def _answered(self, peer: bytes, size: int, answer: asyncio.Future[Reply]) -> None:

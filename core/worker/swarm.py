@@ -28,7 +28,7 @@ from core.swarm.allowance import Allowance
 from core.swarm.credit_exchange import CreditExchange
 from core.swarm.crowd import crowds
 from core.swarm.hosting import Hosting
-from core.swarm.incoming_calls import Spend
+from core.swarm.incoming_calls import Spend, request_bytes
 from core.swarm.manifest_exchange import ManifestExchange
 from core.swarm.members import Members
 from core.swarm.mirrors import Mirrors
@@ -99,7 +99,8 @@ class Swarm:
         trains, self._hosts, self._frozen = "train" in roles, "host" in roles, False
         self._announcing = Recurring("telling", self._announce, lambda: TEND_S)
         self._gate = _guarded(node, dht, manifest, files, open_gate)
-        compute.incoming.register(node, manifest.run_id, _allowed(manifest, community.book), crowds(manifest))
+        allowed, most = _allowed(manifest, community.book), request_bytes(manifest)
+        compute.incoming.register(node, manifest.run_id, allowed, crowds(manifest), most)
         self.directory = DHTDirectory(dht, node, grid, manifest.run_id)
         self._manifest, self._node, self._members = manifest, node, Members(node, dht, self.directory)
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)

@@ -18,6 +18,7 @@ from tests.bench import (
     credit,
     desktop,
     devices,
+    floods,
     gradients,
     idle,
     latency_throughput,
@@ -57,6 +58,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "credit": lambda o: credit.measure(o.quick),
     "desktop": lambda o: desktop.measure(o.quick),
     "devices": lambda o: devices.measure(o.quick),
+    "floods": lambda o: floods.measure(o.quick),
     "gradients": lambda o: gradients.measure(
         o.quick, o.seeds or (1 if o.quick else SEEDS), o.only or [*gradients.LIES]
     ),

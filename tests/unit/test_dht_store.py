@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from kademlia.storage import ForgetfulStorage
 
 from core.dht.records import Record, Verdict, key_digest, make
+from core.dht.room import Payer, Rank
 from core.dht.store import Limits, RecordStore, load_state, save_state
 from core.identity import Identity
+from core.net.crowds import branch_of
 
 NOW = 1_800_000_000.0
 MS = int(NOW * 1000)
@@ -158,3 +160,59 @@ def test_a_forged_record_in_the_state_is_left_out(tmp_path: Path) -> None:
     )
     save_state(tmp_path / "dht.json", [], [forged])
     assert load_state(tmp_path / "dht.json", NOW) == ([], [])
+
+
+def payer(rank: Rank, address: str, key: str = "key") -> Payer:
+    return Payer(rank, branch_of(address, key))
+
+
+MEMBER = payer(Rank.MEMBER, "203.0.113.9")
+CROWD = [Identity(bytes([number]) * 32) for number in range(10, 18)]
+
+
+def offer(
+    store: RecordStore, name: str, who: Identity, by: Payer, value: bytes | None = b"v", subkey: str = ""
+) -> Verdict:
+    return store.put(make(who, name, subkey, value, MS, NOW + 60), NOW, by)
+
+
+def test_a_crowd_that_filled_the_store_makes_room_for_others_and_they_make_none_for_it() -> None:
+    store, by = RecordStore(Limits(records=80)), [payer(Rank.MEMBER, "198.51.100.7", str(n)) for n in range(8)]
+    for place in range(80):
+        assert offer(store, f"k{place}", CROWD[place % 8], by[place % 8]) is Verdict.STORED
+    for place in range(30):
+        assert offer(store, f"honest{place}", PEERS[0], MEMBER) is Verdict.STORED
+    assert offer(store, "one more", CROWD[0], by[0]) is Verdict.FULL
+    assert sum(found.key.startswith("honest") for found in store) == 30 and len(store) == 80
+    neighbour = payer(Rank.MEMBER, "198.51.100.7", "neighbour")
+    assert offer(store, "next door", PEERS[1], neighbour) is Verdict.STORED, "the same address, another key"
+
+
+def test_strangers_and_tombstones_have_a_part_of_the_store_and_give_way_to_members() -> None:
+    store, stranger = RecordStore(Limits(records=8, strangers=4)), payer(Rank.STRANGER, "198.51.100.7")
+    assert [offer(store, f"k{n}", CROWD[0], stranger) for n in range(5)] == [Verdict.STORED] * 4 + [Verdict.FULL]
+    assert offer(store, "from elsewhere", CROWD[1], payer(Rank.STRANGER, "192.0.2.1")) is Verdict.STORED
+    assert [offer(store, f"m{n}", PEERS[0], MEMBER) for n in range(8)] == [Verdict.STORED] * 8
+    assert {found.key[0] for found in store} == {"m"}
+    assert offer(store, "dead", PEERS[0], MEMBER, None) is Verdict.FULL, "no tombstone takes room from the living"
+
+
+def test_tombstones_of_a_crowd_keep_no_host_out_of_a_key() -> None:
+    store = RecordStore(Limits(key_subkeys=4))
+    for one in CROWD:
+        assert offer(store, "prefix", one, payer(Rank.MEMBER, "198.51.100.7"), None, "3") is Verdict.STORED
+    assert offer(store, "prefix", PEERS[0], MEMBER, b"", "3") is Verdict.STORED
+    assert list(store.suffixes(key_digest("prefix"), "", 9, 999, NOW)[0]) == ["3"]
+    for subkey in "4567":
+        offer(store, "prefix", CROWD[0], payer(Rank.MEMBER, "198.51.100.7"), None, subkey)
+    assert offer(store, "prefix", PEERS[0], MEMBER, b"", "8") is Verdict.STORED
+    assert {*store.suffixes(key_digest("prefix"), "", 9, 999, NOW)[0]} == {"3", "8"}
+
+
+def test_what_strangers_put_under_one_key_leaves_readers_the_rest() -> None:
+    store, stranger = RecordStore(Limits(key_strangers=3)), payer(Rank.STRANGER, "198.51.100.7")
+    told = [offer(store, "run.hosts", one, stranger, b"v", one.peer.hex()) for one in CROWD]
+    assert told == [Verdict.STORED] * 3 + [Verdict.KEY_FULL] * 5
+    assert offer(store, "run.hosts", PEERS[0], MEMBER, b"v", PEERS[0].peer.hex()) is Verdict.STORED
+    store.expire(NOW + 61)
+    assert (len(store), store._payers, store._key_rooms) == (0, {}, {})

@@ -199,7 +199,7 @@ async def test_a_method_may_give_a_future(alice: RpcNode, bob: RpcNode, size: in
     with pytest.raises(RemoteFault, match="too old"):
         await calls[1]
     there = bob.pool.links[alice.peer]
-    await within(lambda: not there.serving and bob._service._memory.used == 0)
+    await within(lambda: not there.serving and bob._service.memory.used == 0)
 
 
 async def test_calls_are_answered_out_of_order(alice: RpcNode, bob: RpcNode) -> None:
@@ -307,7 +307,7 @@ async def test_cancelling_a_large_call_on_its_way_leaves_the_connection_usable(a
             await task
     assert (await alice.call(bob.peer, "echo", Number(1), Number, bytes(8 * MIB), deadline_s=60))[1] == bytes(8 * MIB)
     assert alice.pool.links[bob.peer] is before
-    await within(lambda: bob._service._memory.used == 0)
+    await within(lambda: bob._service.memory.used == 0)
 
 
 @pytest.mark.parametrize("size", [MIB, limits.RECEIVE_WINDOW + 8 * MIB])
@@ -328,7 +328,7 @@ async def test_answers_that_come_too_late_take_no_later_frame_with_them(
         calls = [alice.call(bob.peer, "after_another", Number(1), Number, deadline_s=60) for _ in range(limits.LANES)]
         assert [len(payload) for _, payload in await asyncio.gather(*calls)] == [MIB] * limits.LANES
     assert alice.pool.links[bob.peer] is here and alice.bans.score(bob.peer, time.monotonic()) == 0
-    await within(lambda: not here._frame_deadlines and alice._service._memory.used == 0)
+    await within(lambda: not here._frame_deadlines and alice._service.memory.used == 0)
 
 
 @GATES
@@ -524,18 +524,18 @@ async def test_peers_and_figures_are_shown(alice: RpcNode, bob: RpcNode) -> None
 
 async def test_memory_is_shared_out_in_turn() -> None:
     memory = Memory(100, by_peer=60)
-    first = await memory.reserve(b"a", 60)
-    own = asyncio.create_task(memory.reserve(b"a", 10))
-    other = asyncio.create_task(memory.reserve(b"b", 40))
+    first = await memory.reserve(("here", "here", "a"), 60)
+    own = asyncio.create_task(memory.reserve(("here", "here", "a"), 10))
+    other = asyncio.create_task(memory.reserve(("there", "there", "b"), 40))
     await other  # a peer over its own share does not hold up the others
     assert not own.done()
     assert memory.used == 100
     own.cancel()
     with pytest.raises(asyncio.CancelledError):
         await own
-    first()
-    first()
-    other.result()()
+    first.release()
+    first.release()
+    other.result().release()
     assert memory.used == 0
 
 
@@ -547,7 +547,7 @@ async def test_large_payloads_wait_for_memory(alice: RpcNode, bob: RpcNode, monk
         return await gate(request, payload, context)
 
     bob.register("hold", Number, hold, max_payload=MIB)
-    bob._service._memory.by_peer = 2 * MIB
+    bob._service.memory.by_peer = 2 * MIB
     calls = [
         asyncio.create_task(alice.call(bob.peer, "hold", Number(1), Number, bytes(MIB), deadline_s=60))
         for _ in range(6)
@@ -558,7 +558,7 @@ async def test_large_payloads_wait_for_memory(alice: RpcNode, bob: RpcNode, monk
     assert len(held) == 2
     gate.open.set()
     await asyncio.gather(*calls)
-    await within(lambda: bob._service._memory.used == 0)
+    await within(lambda: bob._service.memory.used == 0)
 
 
 async def test_a_peer_over_its_rate_is_read_more_slowly_but_stays(
@@ -639,7 +639,7 @@ async def test_a_frame_that_never_ends_is_given_up(
     assert "too slow" in await closed(mallory)
     with pytest.raises(PeerUnreachable):
         await task
-    assert bob._service._memory.used == 0
+    assert bob._service.memory.used == 0
 
 
 async def test_the_users_limit_is_not_held_against_who_sends_a_large_frame(
@@ -666,7 +666,7 @@ async def test_half_frames_and_lost_streams_leave_nothing_behind(bob: RpcNode, m
     answers = await mallory.accept()
     assert b"\x93\x02\x02" in await answers.read(100)  # the connection still works
     link_there = next(iter(bob.pool.links.values()))
-    await within(lambda: bob._service._memory.used == 0 and not link_there._frame_deadlines)
+    await within(lambda: bob._service.memory.used == 0 and not link_there._frame_deadlines)
 
 
 async def test_payloads_that_nobody_asked_for_are_not_taken(bob: RpcNode, mallory: Connection) -> None:
@@ -678,7 +678,7 @@ async def test_payloads_that_nobody_asked_for_are_not_taken(bob: RpcNode, mallor
             await stream.write(PREFIX.pack(len(header), limits.MAX_PAYLOAD) + header)
             for _ in range(64):
                 await stream.write(bytes(MIB))
-    assert bob._service._memory.used == 0
+    assert bob._service.memory.used == 0
     assert not mallory.closed
 
 
@@ -724,7 +724,7 @@ async def test_a_flood_of_pings_from_a_peer_that_never_reads_is_bounded(bob: Rpc
     bob._service.spend = count  # type: ignore[method-assign, assignment]
     task = asyncio.create_task(stream.write(frame(Ping()) * 60_000))
     await within(lambda: taken > 20_000)
-    assert link_there._queued <= limits.OUTGOING + 1000
+    assert link_there._small._queued <= limits.OUTGOING + 1000
     task.cancel()
 
 

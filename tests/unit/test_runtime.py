@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,7 +19,7 @@ from core.contracts.model import Model
 from core.experts.calls import Call
 from core.experts.grid import Uid
 from core.runtime.backend import ExpertBackend
-from core.runtime.fair_queue import FairQueue
+from core.runtime.fair_queue import QUESTION, QUESTIONS, FairQueue
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import PASS_S, Runtime
 
@@ -323,6 +324,20 @@ async def test_one_that_waits_long_does_not_pay_for_those_before_and_saves_nothi
     first, second = turns.arrive("b", 5), turns.arrive("b", 5)
     assert kept[0] == first[0] < second[0]
     assert (turns.ahead("a", 5), turns.ahead("c", 5), turns.waiting) == (15, 10, 15)
+
+
+def test_questions_of_many_peers_together_get_the_turn_of_one_in_four() -> None:
+    turns, served, askers = FairQueue(), Counter[str](), [QUESTION + str(peer) for peer in range(20)]
+    waiting = [(turns.arrive(caller, 10), caller) for caller in ["", "trainer", *askers] for _ in range(2)]
+    for _ in range(900):  # whoever was served asks for more at once
+        waiting.sort()
+        turn, caller = waiting.pop(0)
+        served[caller] += 1
+        turns.leave(caller, 10, turn)
+        waiting.append((turns.arrive(caller, 10), caller))
+    asked = [served[asker] for asker in askers]
+    assert sum(asked) == pytest.approx(900 / (1 + 2 * QUESTIONS), rel=0.3)
+    assert max(asked) <= min(asked) + 2, "evenly among those who ask"
 
 
 async def test_what_is_too_late_is_dropped() -> None:

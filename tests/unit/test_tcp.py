@@ -127,7 +127,7 @@ async def test_a_frame_that_is_cancelled_or_refused_costs_its_lane_only(nodes: t
         bob.bans.strike(alice.peer, -bob.bans.score(alice.peer, time.monotonic()), time.monotonic())
     await say(alice, bob, 8 * MIB)
     assert alice.pool.links[bob.peer] is link
-    await within(lambda: bob._service._memory.used == 0)
+    await within(lambda: bob._service.memory.used == 0)
 
 
 async def test_a_pc_that_moves_opens_new_lanes(nodes: tuple[RpcNode, RpcNode]) -> None:
@@ -171,7 +171,7 @@ async def test_the_end_of_a_connection_ends_its_lanes(nodes: tuple[RpcNode, RpcN
 
     bob.register("never", Word, never, max_payload=MIB)
     await warmed_up(alice, bob)
-    bob._service._memory.by_peer = MIB
+    bob._service.memory.by_peer = MIB
     calls = [
         asyncio.create_task(alice.call(bob.peer, "never", Word(), Word, bytes(MIB), deadline_s=DEADLINE_S))
         for _ in range(6)
@@ -182,7 +182,7 @@ async def test_the_end_of_a_connection_ends_its_lanes(nodes: tuple[RpcNode, RpcN
     for result in await asyncio.gather(*calls, return_exceptions=True):
         assert isinstance(result, PeerUnreachable)
     await within(lambda: all(lane.ended for lane in all_lanes))
-    bob._service._memory.by_peer = limits.RECEIVING_BY_PEER
+    bob._service.memory.by_peer = limits.RECEIVING_BY_PEER
     await warmed_up(alice, bob)
 
 
