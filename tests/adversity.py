@@ -96,7 +96,7 @@ class Swarm:
 
     def start(self, name: str, roles: str, program: str = "core") -> RunningWorker:
         arguments = ("--run", self._run, "--listen", HERE, "--role", roles, *self._known)
-        return self._workers.start(self._folder / name, *arguments, program=program)
+        return self._workers.start(self._folder / name, *arguments, program=program, share=100)
 
     def statuses(self) -> list[Status]:
         for orphans in self.orphans:

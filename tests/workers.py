@@ -36,6 +36,8 @@ PATIENCE_S = 240.0
 LOOK_S = 0.02, 0.25
 """Between two looks whether it holds: at first, and after a while, or where a look takes long."""
 
+usual_share = 100
+"""Percent of the time for which compute works unless a test says how much; `tests/swarm` lowers it."""
 
 _WORKED = itertools.cycle((ROOT / "tests" / "data" / "worked_keys.txt").read_text("ascii").splitlines())
 
@@ -86,19 +88,19 @@ class RunningWorker:
 
     command = "worker"
 
-    def __init__(self, folder: Path, *arguments: str, program: str = "core", share: int = 100) -> None:
+    def __init__(self, folder: Path, *arguments: str, program: str = "core", share: int | None = None) -> None:
         """Start it, and wait until it answers.
 
         Args:
             folder: its data folder.
             arguments: of `hearth worker`.
             program: the module that is run.
-            share: percent of the time for which compute works, see `give`.
+            share: percent of the time for which compute works, see `give`; None: `usual_share`.
         """
         self.folder = folder
         self._family: list[psutil.Process] | None = None
         """What there is to end, once the worker was asked to."""
-        never_busy(folder, share)
+        never_busy(folder, usual_share if share is None else share)
         if {"--listen", "--bootstrap", "--role", "--join"} & {*arguments}:
             give_key(folder)
         command = [sys.executable, "-m", program, self.command, "--data-dir", str(folder), *arguments]
@@ -168,7 +170,7 @@ class RunningWorker:
 
 
 @contextlib.contextmanager
-def worker(folder: Path, *arguments: str, program: str = "core", share: int = 100) -> Iterator[RunningWorker]:
+def worker(folder: Path, *arguments: str, program: str = "core", share: int | None = None) -> Iterator[RunningWorker]:
     running = RunningWorker(folder, *arguments, program=program, share=share)
     try:
         yield running
@@ -183,7 +185,7 @@ class Workers(contextlib.ExitStack):
         super().__init__()
         self._started: list[RunningWorker] = []
 
-    def start(self, folder: Path, *arguments: str, program: str = "core", share: int = 100) -> RunningWorker:
+    def start(self, folder: Path, *arguments: str, program: str = "core", share: int | None = None) -> RunningWorker:
         """As `RunningWorker`."""
         running = RunningWorker(folder, *arguments, program=program, share=share)
         self._started.append(running)

@@ -278,8 +278,10 @@ def test_draw_a_digit_pause_and_quit(app: App, plan: Plan) -> None:
     plan.open("model")
     result = plan.model.digits.result
     area = (plan.at(result, 0.0, 0.2), plan.at(result, 1.0, 0.9))
-    wait_until(lambda: app.pixels("ember_fill", area) == 0, "the demo")
     canvas = plan.model.digits.canvas
+    sheet = plan.at(canvas, 0.1, 0.1), plan.at(canvas, 0.9, 0.9)
+    wait_until(lambda: app.pixels("sunken", sheet) > 10_000, "the sheet: what is drawn before goes to another page")
+    assert app.pixels("ember_fill", area) == 0
     app.drag(*(plan.at(canvas, 0.5, 0.2 + step / 20) for step in range(13)))
     wait_until(lambda: app.pixels("ember_fill", area) > 100, "the bars")
     app.keys("ctrl+1")

@@ -63,15 +63,21 @@ def test_a_cell_pulses_once_when_somebody_takes_its_expert_on(
     motion = reduced_motion.motion()
     qtbot.waitUntil(lambda: motion.allowed)
     motion.unwanted = still
-    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not any(one.old for one in page.grid.layers.values()))
+    layers = page.grid.layers
+    qtbot.waitUntil(
+        lambda: len(layers) == 4 and not any(one.old for one in layers.values()) and not page._asking,
+    )
     grid = page.grid.grids[0]
     assert not grid.pulsing, "what is there at the first look was not taken on now"
     cells = [*make_grid(0).cells, CellStatus(15, True, 3, 0.3, 0, 0)]
     cells[1] = CellStatus(1, True, 1, 0.3, 2, 5)
-    page.grid.show_layer(GridStatus(0, 4, (50, 50), True, cells))
+    taken_on = GridStatus(0, 4, (50, 50), True, cells)
+    usual = toy.answers["grid"]
+    toy.answers["grid"] = lambda params: usual(params) if params["layer"] else taken_on  # the page goes on asking
+    page.grid.show_layer(taken_on)
     assert grid.pulsing == (frozenset() if still else {1, 15})
     qtbot.waitUntil(lambda: not grid.pulsing)
-    page.grid.show_layer(GridStatus(0, 4, (50, 50), True, cells))
+    page.grid.show_layer(taken_on)
     assert not grid.pulsing
     reduced_motion.motion.cache_clear()
 

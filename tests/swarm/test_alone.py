@@ -22,7 +22,7 @@ from tests.workers import DIGITS, RunningWorker, hearth, start_paused, wait_unti
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWorker]:
     """A worker that has learned something. Each test finds and leaves it paused: it trains where that is looked at."""
-    with worker(tmp_path_factory.mktemp("trained")) as running:
+    with worker(tmp_path_factory.mktemp("trained"), share=100) as running:
         running.until(lambda status: (status.accuracy or 0) >= 0.95, "an accuracy of 0.95")
         running.call("pause")
         yield running

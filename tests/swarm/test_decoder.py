@@ -34,10 +34,10 @@ def test_the_tokenizer_travels_and_the_model_leaves_the_house(tmp_path: Path) ->
     run, organiser, ann = organised(tmp_path), tmp_path / "organiser", tmp_path / "ann"
     tokenizer = manifests.load(str(run)).tokenizer
     assert tokenizer
-    with worker(organiser, "--run", str(run), "--listen", HERE) as first:
+    with worker(organiser, "--run", str(run), "--listen", HERE, share=100) as first:
         first.until(lambda status: status.step > 2, "the organiser trains")
         address = hearth(organiser, "address").stdout.strip()
-        with worker(ann, "--run", str(run), "--listen", HERE, "--bootstrap", address) as second:
+        with worker(ann, "--run", str(run), "--listen", HERE, "--bootstrap", address, share=100) as second:
             second.until(lambda status: status.step > 2, "who joins trains")
             [there] = ann.glob(f"runs/*/data/{tokenizer.sha256}")
             Tokens(there.read_bytes())

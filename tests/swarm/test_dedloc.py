@@ -57,7 +57,7 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
     with Workers() as workers:
 
         def start(name: str, role: str = "host,train") -> RunningWorker:
-            running = workers.start(tmp_path / name, "--run", run, "--listen", HERE, "--role", role, *known)
+            running = workers.start(tmp_path / name, "--run", run, "--listen", HERE, "--role", role, *known, share=100)
             if "train" in role:
                 trainers[name] = running
                 swarm.ask[name] = partial(running.ask, "trunk", {}, TrunkStatus)

@@ -119,7 +119,7 @@ def test_workers_agree_bit_for_bit_and_a_dead_syncer_is_replaced(tmp_path: Path)
     with Workers() as workers:
 
         def start(name: str, roles: str) -> RunningWorker:
-            return workers.start(tmp_path / name, "--run", run, "--listen", HERE, "--role", roles, *known)
+            return workers.start(tmp_path / name, "--run", run, "--listen", HERE, "--role", roles, *known, share=100)
 
         first = start("first", "host,train,backbone")
         known += ["--bootstrap", hearth(first.folder, "address").stdout.strip()]

@@ -157,7 +157,7 @@ def test_all_off_and_on_again_goes_on_from_the_checkpoints(tmp_path: Path) -> No
     roles = {"first": "host,train,backbone", "second": "host,train", "host": "host"}
 
     def start(workers: Workers, name: str) -> RunningWorker:
-        return workers.start(tmp_path / name, "--listen", HERE, "--role", roles[name], *known)
+        return workers.start(tmp_path / name, "--listen", HERE, "--role", roles[name], *known, share=100)
 
     def versions(swarm: list[RunningWorker]) -> dict[str, int]:
         return {uid: version for running in swarm for uid, version in hosted(running).items()}
@@ -188,8 +188,8 @@ def test_who_only_hosts_answers_with_the_newest_trunk_and_adopts_what_a_trainer_
 ) -> None:
     network = ["--listen", HERE, "--bootstrap", address(backbone)]
     with (
-        worker(tmp_path / "trainer", *network) as trainer,
-        worker(tmp_path / "host", "--role", "host", *network) as host,
+        worker(tmp_path / "trainer", *network, share=100) as trainer,
+        worker(tmp_path / "host", "--role", "host", *network, share=100) as host,
     ):
         trainer.until(lambda status: (status.accuracy or 0.0) > 0.9, "training")
         wait_until(lambda: divided(trainer, host) and hosted(host), "both hosts")

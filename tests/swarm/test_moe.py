@@ -32,10 +32,10 @@ def backbone(tmp_path: Path) -> Iterator[list[str]]:
 
 def test_a_peer_without_experts_waits_for_a_host_and_trains_through_it(tmp_path: Path, backbone: list[str]) -> None:
     with Workers() as workers:
-        trainer = workers.start(tmp_path / "trainer", "--role", "train", *backbone)
+        trainer = workers.start(tmp_path / "trainer", "--role", "train", *backbone, share=100)
         waiting = trainer.until(lambda s: codes(s.reason) == ["run.unreachable"], "patience")
         assert waiting.state == "preparing" and waiting.experts == []
-        host = workers.start(tmp_path / "host", "--role", "host", *backbone)
+        host = workers.start(tmp_path / "host", "--role", "host", *backbone, share=100)
         learnt = trainer.until(lambda s: (s.accuracy or 0.0) > 0.7, "training through the host")
         assert learnt.state == "contributing" and "run.through_peers" in codes(learnt.reason)
         host.until(lambda s: sum(e.updates for e in s.experts) > 100, "experts that learn")
@@ -60,7 +60,8 @@ def steps(trainer: RunningWorker, more: int, what: str) -> Status:
 def test_no_step_is_blocked_over_two_seconds_when_hosts_die_and_freeze(tmp_path: Path, backbone: list[str]) -> None:
     with Workers() as workers:
         trainer = workers.start(tmp_path / "trainer", "--role", "train", *backbone, share=20)
-        hosts = [workers.start(tmp_path / name, "--role", "host", *backbone) for name in ("stays", "dies", "freezes")]
+        names = ("stays", "dies", "freezes")
+        hosts = [workers.start(tmp_path / name, "--role", "host", *backbone, share=100) for name in names]
         _, dies, freezes = hosts
         for host in hosts:
             host.until(lambda s: s.calls_per_s > 0, "calls to every host")
@@ -81,8 +82,8 @@ def test_no_step_is_blocked_over_two_seconds_when_hosts_die_and_freeze(tmp_path:
 
 def test_a_trainer_whose_only_host_is_frozen_says_what_it_waits_for(tmp_path: Path, backbone: list[str]) -> None:
     with Workers() as workers:
-        trainer = workers.start(tmp_path / "trainer", "--role", "train", *backbone)
-        host = workers.start(tmp_path / "host", "--role", "host", *backbone)
+        trainer = workers.start(tmp_path / "trainer", "--role", "train", *backbone, share=100)
+        host = workers.start(tmp_path / "host", "--role", "host", *backbone, share=100)
         assert steps(trainer, 5, "training through the host").state == "contributing"
         send(host, signal.SIGSTOP)
         try:
@@ -98,8 +99,8 @@ def test_a_trainer_whose_only_host_is_frozen_says_what_it_waits_for(tmp_path: Pa
 
 def test_a_host_that_was_frozen_is_asked_again_as_soon_as_it_is_back(tmp_path: Path, backbone: list[str]) -> None:
     with Workers() as workers:
-        trainer = workers.start(tmp_path / "trainer", "--role", "train", *backbone)
-        host = workers.start(tmp_path / "host", "--role", "host", *backbone)
+        trainer = workers.start(tmp_path / "trainer", "--role", "train", *backbone, share=100)
+        host = workers.start(tmp_path / "host", "--role", "host", *backbone, share=100)
         steps(trainer, 20, "training through the host")
         send(host, signal.SIGSTOP)
         try:

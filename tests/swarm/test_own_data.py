@@ -40,10 +40,10 @@ def test_a_folder_becomes_a_run_that_two_train(folder: Path, tmp_path: Path) -> 
     assert (manifest.run, manifest.title, manifest.strategy) == ("my-tales", "My tales", "diloco")
     assert tomllib.loads(out.read_text())["shard_list"]["sha256"] in shards.here(one / "runs" / manifest.run_id)
 
-    with worker(one, "--run", str(out), "--listen", HERE) as first:
+    with worker(one, "--run", str(out), "--listen", HERE, share=100) as first:
         first.until(lambda status: status.step > 2, "the organiser trains")
         address = hearth(one, "address").stdout.strip()
-        with worker(two, "--run", str(out), "--listen", HERE, "--bootstrap", address) as second:
+        with worker(two, "--run", str(out), "--listen", HERE, "--bootstrap", address, share=100) as second:
             second.until(lambda status: status.step > 2, "who joins trains")
             place = two / "runs" / manifest.run_id
             wait_until(lambda: len(shards.here(place)) > 10, "shards come from the first")
@@ -54,7 +54,7 @@ def test_a_folder_becomes_a_run_that_two_train(folder: Path, tmp_path: Path) -> 
             assert "passes over the data" in _says(one, "status", "Progress")
             exported = hearth(one, "run", "export", "my-tales", "--out", str(tmp_path / "model"), "--json")
             assert exported.returncode == 0, "also from the middle of a shuffle buffer" + exported.stderr
-        with worker(two, "--run", str(out), "--listen", HERE, "--bootstrap", address) as again:
+        with worker(two, "--run", str(out), "--listen", HERE, "--bootstrap", address, share=100) as again:
             before = again.status().samples
             again.until(lambda status: status.samples > before > 0, "it goes on after a restart")
             assert not again.status().attention

@@ -21,7 +21,7 @@ from tests.workers import PATIENCE_S, ROOT, RunningWorker, hearth, start_paused,
 def paused(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningWorker]:
     folder = tmp_path_factory.mktemp("text")
     start_paused(folder)
-    with worker(folder, "--run", "text") as running:
+    with worker(folder, "--run", "text", share=100) as running:
         yield running
 
 

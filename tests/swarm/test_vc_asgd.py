@@ -27,7 +27,7 @@ PATIENCE_S = 240.0
 
 @pytest.mark.timeout(600)
 def test_the_built_in_run_without_experts_trains_is_shown_and_answers(tmp_path: Path) -> None:
-    with worker(tmp_path, "--run", "digits-vc", "--listen", HERE) as running:
+    with worker(tmp_path, "--run", "digits-vc", "--listen", HERE, share=100) as running:
         told = running.until(lambda status: status.step >= 100 and status.accuracy, "steps, and an evaluation")
         assert told.state == "contributing" and not told.attention
         assert "run.training_whole" in codes(told.reason)
@@ -54,7 +54,7 @@ def test_a_run_ends_when_its_model_is_as_accurate_as_the_manifest_wants(tmp_path
     def is_over(status: Status) -> bool:
         return status.state == "limited" and codes(status.reason) == ["run.reached"]
 
-    with worker(tmp_path / "peer", "--run", str(path), *network) as running:
+    with worker(tmp_path / "peer", "--run", str(path), *network, share=100) as running:
         told = running.until(is_over, "an accuracy of 0.5")
         assert told.accuracy is not None and told.accuracy >= 0.5 and not told.attention
         assert "as accurate as its organiser wants" in hearth(running.folder, "status").stdout
@@ -76,7 +76,7 @@ def test_peers_of_a_run_without_named_servers_train_one_network_and_outlive_thei
     with ExitStack() as stack:
 
         def start(name: str) -> RunningWorker:
-            running = RunningWorker(tmp_path / name, "--run", "digits-vc", "--listen", HERE, *known)
+            running = RunningWorker(tmp_path / name, "--run", "digits-vc", "--listen", HERE, *known, share=100)
             stack.callback(running.close)
             return running
 
@@ -143,7 +143,7 @@ def test_two_workers_share_the_work_and_the_server_goes_on_after_a_restart(tmp_p
     with ExitStack() as stack:
 
         def start(name: str, *known: str) -> RunningWorker:
-            running = RunningWorker(tmp_path / name, "--run", path, "--listen", HERE, *known)
+            running = RunningWorker(tmp_path / name, "--run", path, "--listen", HERE, *known, share=100)
             stack.callback(running.close)
             return running
 
