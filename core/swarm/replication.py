@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import math
+import random
 import time
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from core.contracts.errors import CallRefused, CheckpointError, HearthError, Net
 from core.contracts.files import TRUNK, PartFile
 from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
 from core.contracts.net import READ_FILE, of_run
+from core.contracts.notices import Notice
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey, told
 from core.experts.grid import Uid
@@ -29,6 +31,7 @@ from core.net.recurring import Recurring
 from core.net.rpc import Context, RpcNode
 from core.store.checkpoint_files import newest_states
 from core.store.run_files import KEEPERS, RunFiles
+from core.swarm.beliefs import Beliefs, Said
 from core.swarm.fetching import CHUNK_S, fetch_file
 from core.swarm.hosted import HostedExperts
 from core.swarm.members import Hosted
@@ -61,6 +64,13 @@ REJECTED = 1024
 """Files remembered that could not be used."""
 MAX_COPY = 512 << 20
 """Bytes of a file that is kept for another peer."""
+TRIED = 2
+"""States of other peers that are fetched of a part, if they differ: the better one counts, not the newer one."""
+USELESS = 2.0
+"""Points for each look at which a peer told of states that are of no use: the fifth within a minute means a ban. It may
+only keep them for another."""
+HEAR_S, HEARD = 60.0, 8
+"""Between two looks how far the run is, and of how many experts these are."""
 HEADER_BYTES = 1 << 20
 """Of a checkpoint file, at most (`core.store.part_header`)."""
 
@@ -117,6 +127,11 @@ class Copies:
         self._fetching: dict[PartFile, asyncio.Task[Path]] = {}
         self._slots = asyncio.Semaphore(FETCHES)
         self._keeping = 0
+        self.beliefs = Beliefs()
+        """How far the parts of the run can be."""
+        self._heard = -math.inf
+        self._tellers = Newest[str, Sequence[PeerId]](REJECTED)
+        """Who told of files that were fetched, by hash."""
         self._rejected = Newest[str, None](REJECTED)
         """Hashes of files that could not be used: they are fetched and named no more."""
         self._givers: dict[str, PeerId] = {}
@@ -183,40 +198,60 @@ class Copies:
             self._told.clear()  # nobody was there
 
     async def find(self, parts: Iterable[str]) -> dict[str, list[Copy]]:
-        """Who keeps each part according to the DHT, the newest first; other peers only, and none that was banned."""
+        """Who keeps each part according to the DHT; other peers only, and none that was banned. The newest come first,
+        and those last that name more steps than can be."""
         wanted = list(parts)
         records = await self._dht.get_many(map(self._key, wanted))
         found: dict[str, list[Copy]] = {}
+        said = {"": [Said(own, self._age_s(own)) for part in wanted if (own := self._files.newest(part))]}
+        now = self._dht.clock.now()
         for part in wanted:
             for record, file in told(records[self._key(part)], PartFile):
                 if record.peer != self._node.peer and file.part == part and not self._node.distrusts(record.peer):
                     found.setdefault(part, []).append(Copy(record.peer, file))
+                    said.setdefault(record.subkey, []).append(Said(file, now - record.sequence / 1000))
+        self.beliefs.hear(said)
         for copies in found.values():
-            copies.sort(key=lambda copy: copy.file.version, reverse=True)
+            copies.sort(key=self._counts, reverse=True)
         return found
+
+    def _counts(self, copy: Copy) -> int:
+        return self.beliefs.counts(copy.file.part, copy.file.version)
+
+    def _age_s(self, file: PartFile) -> float:
+        try:
+            return time.time() - self._files.path(file.sha256).stat().st_mtime
+        except OSError:
+            return 0.0
 
     # Fetching
 
-    async def newest(self, part: str, copies: Sequence[Copy], above: int = 0) -> Path | None:
-        """The newest state of a part that can be had, if it is above a version: of this disk or another peer.
+    async def newest(self, part: str, copies: Sequence[Copy], above: int = 0, most: int = TRIED) -> list[Path]:
+        """The newest states of a part that can be had, if they are above a version: of this disk and other peers. What
+        a peer says of them is no evidence: it is to be tried which of them are good.
 
         Args:
             part: of the run.
             copies: of the part, as of `find`.
             above: the version that is not enough.
+            most: states of other peers.
         """
         own = self._files.newest(part)
         least = max(above, own.version if own else 0)
         files: dict[PartFile, list[PeerId]] = {}
         for copy in copies:
-            if copy.file.version > least and copy.file.sha256 not in self._rejected:
+            if self._counts(copy) > least and copy.file.sha256 not in self._rejected:
                 files.setdefault(copy.file, []).append(copy.peer)
+        found: list[Path] = []
         for file, peers in files.items():
+            self._tellers[file.sha256] = peers
             try:
-                return await self.fetch(file, peers)
+                found.append(await self.fetch(file, peers))
             except (HearthError, OSError) as error:
                 log.warning("Version %d of %s could not be fetched: %s", file.version, part, error)
-        return self._files.path(own.sha256) if own and own.version > above else None
+            if len(found) >= most:
+                break
+        return [*found, *([self._files.path(own.sha256)] if own and own.version > above else [])]
 
     async def fetch(self, file: PartFile, peers: Sequence[PeerId]) -> Path:
         """Fetch a part's file, wherever it is whole; several who want it share one transfer.
@@ -254,6 +289,17 @@ class Copies:
         if self._files.get(sha256) is not None:
             self._files.reject(sha256, why)
 
+    def refuse(self, refused: Mapping[str, Notice]) -> None:
+        """Files of other peers that were tried, and are of no use: who told of them is trusted less.
+
+        Args:
+            refused: by path, why.
+        """
+        for path, why in refused.items():
+            self.reject(Path(path).stem, str(why))
+        for peer in {peer for path in refused for peer in self._tellers.get(Path(path).stem, ())}:
+            self._node.strike(peer, USELESS)
+
     async def _fetch(self, file: PartFile, peers: Sequence[PeerId]) -> Path:
         expert = self._hosted.expert_bytes
         if file.part != TRUNK and expert and file.size > expert + HEADER_BYTES:  # in memory there are gradients as well
@@ -276,6 +322,10 @@ class Copies:
     async def _care(self) -> None:
         if self._dht.contacts():
             await self._publish()
+            if time.monotonic() - self._heard > HEAR_S:
+                self._heard = time.monotonic()
+                parts = [file.part for file in self._files.all_newest() if file.part != TRUNK]
+                await self.find([TRUNK, *random.sample(parts, min(HEARD, len(parts)))])
             await self._hand_out()
 
     async def _hand_out(self) -> bool:
@@ -345,8 +395,10 @@ class Copies:
         file = request.file
         if not self._files.belongs(file.part):
             return FileKept(False, "This run has no such part.")
-        newest = self._files.newest(file.part)
-        if newest is not None and newest.version >= file.version:
+        if self.beliefs.counts(file.part, file.version) < file.version:
+            return FileKept(False, "No state of this run can have come so far by now.")
+        newest, giver = self._files.newest(file.part), self._givers.get(file.part)
+        if newest == file or (newest is not None and newest.version >= file.version and giver in (None, context.peer)):
             return FileKept(True)
         if self._keeping >= KEEPING:
             raise CallRefused("This peer is busy with other copies. Ask it again in a moment.")
@@ -358,6 +410,7 @@ class Copies:
                 return FileKept(False, "This file could not be used.")
             if newest is not None and not await self._may_replace(file.part, context.peer):
                 return FileKept(False, "Another peer hosts this part, and gives its states.")
+            self._files.given(file.sha256, context.peer)
             await self.fetch(file, [context.peer])
             self._givers[file.part] = context.peer
         except (HearthError, OSError) as error:

@@ -35,6 +35,7 @@ from core.training.models.memory import Memory
 from core.training.models.network import build
 from core.training.tasks.task import Task, chance, loss_product, task_of
 from core.training.timing import Timing
+from core.training.trial_pass import TrialPass
 from core.training.trunk.strategy import strategy_of
 from core.training.window import Window
 
@@ -98,10 +99,13 @@ class Trainer(Movable):
         self._trunk = strategy_of(self._network, manifest, calls)
         grid = Grid(manifest.run, model.layers, model.grid)
         rules = Rules(training.k_min or max(1, model.k - 1), training.patience_s, training.audit)
+        make = partial(DMoELayer, grid, k=model.k, balance=training.balance)
         self._layers = [
-            DMoELayer(grid, index, cast(Gate, gate), model.k, directory, hosts, training.balance, rules, suspect, vouch)
+            make(index, cast(Gate, gate), directory=directory, hosts=hosts, rules=rules, suspect=suspect, vouch=vouch)
             for index, gate in enumerate(self._network.gates)
         ]
+        make = partial(make, rules=rules._replace(k_min=model.k, audit=0.0))
+        self.trial = TrialPass(self._network, make, self._stream, self.task, partial(self._run, self._trunk.by_agreed))
         self._directory = directory
         self.kernel_gate = kernel_gate
         self._on_evaluated = on_evaluated

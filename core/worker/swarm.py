@@ -14,6 +14,7 @@ from core.contracts.files import TRUNK
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.notices import Notice, notice
+from core.contracts.remote_experts import SILENT
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
@@ -106,6 +107,7 @@ class Swarm:
         self._shards = ShardExchange(manifest, files, node, dht, mirrors, roles, compute.try_again)
         self._sharing = Recurring("data", self._share, self._share_again_s)
         compute.calls.listen(pipe.READING, self._read)
+        compute.calls.listen(SILENT, self._members.silenced)
         kept = files.folder / MANIFEST_FILE
         self._manifests = ManifestExchange(manifest, kept, node, self._members) if manifest.organiser else None
         self._renewing = Recurring("manifest", self._renew, lambda: TEND_S)
@@ -272,7 +274,7 @@ class Swarm:
     async def fetch_states(self) -> None:
         """See `SwarmPlace.fetch_states`."""
         found = await self._copies.find([TRUNK, *map(str, self.directory.grid.uids())])
-        await asyncio.gather(*(self._copies.newest(part, copies) for part, copies in found.items()))
+        await asyncio.gather(*(self._copies.newest(part, copies, most=1) for part, copies in found.items()))
 
     def trunk(self) -> TrunkStatus | None:
         """See `SwarmPlace.trunk`."""

@@ -34,14 +34,14 @@ from core.contracts.hosting import (
     Member,
     ReadFile,
 )
-from core.contracts.net import READ_FILE, PeerAddress, of_run
+from core.contracts.net import READ_FILE, of_run
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey
 from core.experts import codec
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState, LocalDirectory
 from core.experts.grid import Grid, Uid
-from core.identity import parse_peer
+from core.identity import PeerId, parse_peer
 from core.net.addresses import parse_address
 from core.net.rpc import Context, Payload, RpcNode
 from core.runtime.backend import ExpertBackend
@@ -253,9 +253,10 @@ async def join(node: RpcNode, dht: DHTNode, bootstrap: str) -> None:
         node, dht: the peer.
         bootstrap: who is asked first.
     """
-    where: PeerAddress = parse_address(bootstrap)
+    where = parse_address(bootstrap)
     node.learn(where)
-    await until(lambda: dht.bootstrap([where.peer]), "an answer of the network")
+    peer = PeerId(where.peer)
+    await until(lambda: dht.bootstrap([peer]), "an answer of the network")
 
 
 @contextlib.asynccontextmanager
