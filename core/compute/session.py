@@ -78,8 +78,7 @@ class Session:
         """What this process can do, once all is loaded."""
         torch.set_num_interop_threads(1)
         manifest = configure.manifest
-        if manifest.training.products == "bf16" and _multiplies_bf16():
-            torch.set_float32_matmul_precision("medium")
+        _multiply(manifest.training.products)
         alone, folder = not configure.networked, Path(configure.folder)
         copies = folder / BLOBS if alone else None  # else the worker brings what is newest in the swarm
         store = CheckpointStore(folder / CHECKPOINTS, manifest.run, keeps_all=alone, copies=copies)
@@ -87,18 +86,16 @@ class Session:
         self._runtime = Runtime({}, self._kernel_gate, suspecting(calls), told_of_arrivals=True)
         self._residents = Residents(manifest, _first_experts(configure), store, self._runtime)
         self._backends = self._residents.backends
-        self._threads = configure.threads
+        self._threads, self._tally = configure.threads, Tally(calls)
         self._set_threads()
-        self._tally = Tally(calls)
         lead = Lead(on_the_way(manifest))
         self._serving = Serving(calls, self._runtime, self._kernel_gate, self._tally, lead)
         self._trains, self._networked = configure.trains, configure.networked
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._directory = self._residents.directory
         self._others = PeerDirectory(grid, self._directory, calls, manifest.training, tally=self._tally)
-        self._stream = open_stream(
-            manifest, folder, configure.shuffle, unheard if alone else partial(calls.tell, pipe.READING)
-        )
+        told = unheard if alone else partial(calls.tell, pipe.READING)
+        self._stream = open_stream(manifest, folder, configure.shuffle, told)
         self._trainer = Trainer(
             manifest,
             {LOCAL: self._runtime} if alone else Hosts(self._runtime, self._others),
@@ -311,9 +308,10 @@ class Session:
             log.warning("The trunk %s that came from a peer was not used: %s.", Path(path).stem[:8], why)
         return Taken(refused=refused)
 
-    async def _try_hosts(self, hosts: dict[str, list[str]]) -> list[str]:
+    async def _try_hosts(self, hosts: dict[str, list[str]]) -> dict[str, bool]:
         here = {peer: [uid for uid in map(Uid.parse, uids) if uid in self._backends] for peer, uids in hosts.items()}
-        return [peer for peer, uids in here.items() if uids and await self._trials.serve(uids, peer)]
+        found = {peer: await self._trials.serve(uids, peer) for peer, uids in here.items() if uids}
+        return {peer: serves for peer, serves in found.items() if serves is not None}
 
     async def _report(self) -> None:
         """Twice a second while training, else every second time."""
@@ -363,6 +361,12 @@ class Session:
         runtime = self._runtime
         calls = runtime.calls, runtime.peer_calls, runtime.rows, runtime.passes
         return Work(self._trainer.trained, *calls, self._kernel_gate.load.seconds)
+
+
+def _multiply(products: str) -> None:
+    """As the manifest says, where the processor is fast at it."""
+    if products == "bf16" and _multiplies_bf16():
+        torch.set_float32_matmul_precision("medium")
 
 
 def _first_experts(configure: Configure) -> list[str] | None:

@@ -25,11 +25,13 @@ from core.experts.grid import Coords, Uid
 from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import KernelGate
 from core.training.trainer import Trainer
+from core.training.trial_pass import Tried
 
 ROWS = 512
 """Held-out samples of a trial."""
-FEW = 8
-"""Samples for an expert that none of these choose."""
+FEW, ANSWER_S = 8, 8.0
+"""Samples that a host is given for each expert that it says it has, and the time that it gets for them: many times what
+a batch has patience for."""
 WORSE = 0.1
 """States may be worse than the best ones known by so many nats a sample, and by this share of their loss."""
 UNUSUAL = 10.0
@@ -198,22 +200,33 @@ class Trials:
     async def _loss_of(self, options: Mapping[Uid, Sequence[ExpertBackend]], chosen: Mapping[Uid, int]) -> float:
         gate = self._trainer.kernel_gate
         places: dict[str, ExpertHost] = {str(uid): Place(options[uid][number], gate) for uid, number in chosen.items()}
-        return (await self._try({uid: str(uid) for uid in chosen}, ChainMap(places, self._hosts)))[0]
+        return _mean(await self._try({uid: str(uid) for uid in chosen}, ChainMap(places, self._hosts)))
 
-    async def serve(self, uids: Sequence[Uid], peer: str) -> bool:
+    async def serve(self, uids: Sequence[Uid], peer: str) -> bool | None:
         """Whether a peer answers for experts that are hosted here as well, and about as well as this process.
 
         Args:
             uids: the experts.
             peer: who says that it hosts them.
+
+        Returns:
+            None: that cannot be told now.
         """
+        host = self._hosts[peer]
+        if host.standing is not None and host.standing.suspended:
+            return None
         try:
             async with asyncio.timeout(WITHIN_S):
-                own, _ = await self._try(dict.fromkeys(uids, LOCAL), self._hosts)
-                loss, answered = await self._try(dict.fromkeys(uids, peer), self._hosts)
+                tried = await self._try(dict.fromkeys(uids, LOCAL), self._hosts)
+                calls = [Call(uid, tried.passed[uid.layer].x[:FEW]) for uid in uids]
+                deadline = asyncio.get_running_loop().time() + ANSWER_S
+                if None in await host.forward(calls, next(PASSAGES), deadline):
+                    return False
+                there = await self._try(dict.fromkeys(uids, peer), self._hosts)
         except (ComputeError, TimeoutError):
-            return False
-        return answered and not_worse([own, loss])[1]
+            return None
+        in_time = all(name is not None for passed in there.passed for name in passed.hosts)
+        return not in_time or not_worse([_mean(tried), _mean(there)])[1]
 
     async def of_trunks(self, trunks: Sequence[Trainer]) -> list[bool]:
         """Which trunks do about as well as the best of them; all, if that cannot be told.
@@ -225,22 +238,18 @@ class Trials:
             with contextlib.suppress(ComputeError, TimeoutError):
                 async with asyncio.timeout(WITHIN_S):
                     tried = [await trunk.trial(ROWS, self._directory, self._hosts) for trunk in trunks]
-                    return not_worse([float(each.losses.mean()) for each in tried])
+                    return not_worse([*map(_mean, tried)])
         return [True] * len(trunks)
 
-    async def _try(self, places: Mapping[Uid, str], hosts: Mapping[str, ExpertHost]) -> tuple[float, bool]:
-        """Nats a sample with experts at some places, and whether all of them answered there.
+    async def _try(self, places: Mapping[Uid, str], hosts: Mapping[str, ExpertHost]) -> Tried:
+        """A pass with experts at some places.
 
         Raises:
             ComputeError: a layer has no expert.
         """
-        tried = await self._trainer.trial(ROWS, Elsewhere(places, self._directory), hosts)
-        calls = [
-            (call.uid, host) for passed in tried.passed for call, host in zip(passed.calls, passed.hosts, strict=True)
-        ]
-        answered = all(host is not None for uid, host in calls if uid in places)
-        for uid in places.keys() - {uid for uid, _ in calls}:  # chosen by none of these samples: some are given to it
-            few = Call(uid, tried.passed[uid.layer].x[:FEW])
-            deadline = asyncio.get_running_loop().time() + WITHIN_S
-            answered = answered and None not in await hosts[places[uid]].forward([few], next(PASSAGES), deadline)
-        return float(tried.losses.mean()), answered
+        return await self._trainer.trial(ROWS, Elsewhere(places, self._directory), hosts)
+
+
+def _mean(tried: Tried) -> float:
+    """Nats a sample."""
+    return float(tried.losses.mean())

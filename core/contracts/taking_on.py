@@ -53,5 +53,6 @@ UNHOST = Method("unhost", list[str], dict[str, Notice])
 saved, and why."""
 TAKE_TRUNK = Method("take_trunk", TakeTrunk, Taken)
 """Answered with the files that are of no use."""
-TRY_HOSTS = Method("try_hosts", dict[str, list[str]], list[str])
-"""Ask peers for experts that are hosted here as well: which of the peers serve them about as well as this process."""
+TRY_HOSTS = Method("try_hosts", dict[str, list[str]], dict[str, bool])
+"""Ask peers for experts that are hosted here as well: whether they serve them about as well as this process. Those of
+which that cannot be told now are left out."""

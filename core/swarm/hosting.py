@@ -79,8 +79,8 @@ class Compute(Protocol):
     async def unhost(self, uids: Collection[Uid]) -> dict[str, Notice]:
         """Have experts saved and let go; what failed, and why (ComputeError)."""
 
-    async def try_hosts(self, hosts: Mapping[str, Collection[Uid]]) -> set[str]:
-        """Which peers serve some experts of this PC about as well as it does (ComputeError)."""
+    async def try_hosts(self, hosts: Mapping[str, Collection[Uid]]) -> dict[str, bool]:
+        """Whether peers serve some experts of this PC about as well as it does, if that can be told (ComputeError)."""
 
     @property
     def life(self) -> int:
@@ -237,12 +237,12 @@ class Hosting:
         if not asked:
             return set()
         try:
-            serving = await self._compute.try_hosts(asked)
+            found = await self._compute.try_hosts(asked)
         except ComputeError:  # it has stopped or ended meanwhile
             return set()
-        for peer in asked.keys() - serving:
+        for peer in (peer for peer, serves in found.items() if not serves):
             self._members.unserved(peer)
-        return serving
+        return {peer for peer, serves in found.items() if serves}
 
     def _claims(self) -> dict[Uid, int]:
         """What others may call here, in its version."""

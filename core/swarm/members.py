@@ -9,7 +9,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -49,6 +49,16 @@ class Hosted(NamedTuple):
     """The living ones, with their versions."""
     left: list[PeerId]
     """Those that have let it go not long ago, and live."""
+
+
+class Others(Protocol):
+    """What is asked of the members of the run (`core.swarm.members`)."""
+
+    def keepers(self, part: str) -> list[str]:
+        """Who may be asked to keep a part's states, the first one first."""
+
+    async def hosts(self, uids: Sequence[Uid]) -> Mapping[Uid, Hosted]:
+        """Who hosts experts."""
 
 
 class Members:

@@ -12,40 +12,36 @@ import random
 import time
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
 from core.contracts.errors import CallRefused, CheckpointError, HearthError, NetworkError
 from core.contracts.files import TRUNK, PartFile
-from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
-from core.contracts.net import READ_FILE, of_run
+from core.contracts.hosting import FileKept, KeepFile
 from core.contracts.notices import Notice
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey, told
-from core.experts.grid import Uid
-from core.identity import PeerId, parse_peer, peer_text
-from core.net.limits import Newest, TokenBucket
-from core.net.metrics import count_as
+from core.identity import PeerId, parse_peer
+from core.net.limits import Newest
 from core.net.recurring import Recurring
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 from core.store.checkpoint_files import newest_states
 from core.store.run_files import KEEPERS, RunFiles
 from core.swarm.beliefs import Beliefs, Said
-from core.swarm.fetching import CHUNK_S, fetch_file
+from core.swarm.fetching import fetch_file
 from core.swarm.hosted import HostedExperts
-from core.swarm.members import Hosted
+from core.swarm.keeping import Keeping
+from core.swarm.members import Others
 
 log = logging.getLogger(__name__)
 
-UPLOAD_BYTES_PER_S = 8.0 * (1 << 20)
-"""Given to all other peers together."""
 KEEP_S, SLOWEST = 120.0, 16 << 10
 """For a peer to fetch the copy that it was asked to keep, and bytes a second beyond that."""
 COPY_S = 30.0
 """Between two states of a part that others are asked to keep: a young run saves more often than that."""
-KEEPING = 4
-"""Copies fetched at once for others, and handed out at once; further ones are refused, and asked for again."""
+GIVING = 4
+"""Copies handed out at once."""
 REFUSALS = 4
 """Peers beyond `KEEPERS` that are asked to keep a copy."""
 AGAIN_S = 20.0
@@ -82,16 +78,6 @@ class Copy(NamedTuple):
     file: PartFile
 
 
-class Others(Protocol):
-    """What is asked of the members of the run (`core.swarm.members`)."""
-
-    def keepers(self, part: str) -> list[str]:
-        """Who may be asked to keep a part's states, the first one first."""
-
-    async def hosts(self, uids: Sequence[Uid]) -> Mapping[Uid, Hosted]:
-        """Who hosts experts."""
-
-
 class Copies:
     """Use as `async with Copies(...)`, inside the DHT's own."""
 
@@ -118,7 +104,6 @@ class Copies:
         self._trains = trains
         self._run_id, self._files, self._hosted, self._members = run_id, files, hosted, members
         self._node, self._dht = node, dht
-        self._upload = TokenBucket(UPLOAD_BYTES_PER_S, 4 * UPLOAD_BYTES_PER_S)
         self._told: dict[str, tuple[float, str]] = {}
         self._asked: dict[str, tuple[str, float]] = {}
         """By part the file for which others were asked last, and when."""
@@ -126,7 +111,6 @@ class Copies:
         """Parts whose copies this peer cares for: it made their newest state."""
         self._fetching: dict[PartFile, asyncio.Task[Path]] = {}
         self._slots = asyncio.Semaphore(FETCHES)
-        self._keeping = 0
         self.beliefs = Beliefs()
         """How far the parts of the run can be."""
         self._heard = -math.inf
@@ -134,15 +118,10 @@ class Copies:
         """Who told of files that were fetched, by hash."""
         self._rejected = Newest[str, None](REJECTED)
         """Hashes of files that could not be used: they are fetched and named no more."""
-        self._givers: dict[str, PeerId] = {}
-        """Who gave the newest state of each part that was given to be kept."""
         self.caring = Recurring("copies", self._care, lambda: TICK_S)
         files.shared = True
         files.on_saved.append(self.saved)
-        self._keep_method = of_run("file.keep", run_id)
-        self._reading = of_run(READ_FILE, run_id)
-        node.register(self._reading, ReadFile, self._read)
-        node.register(self._keep_method, KeepFile, self._keep, cost=4.0)
+        self._keep_method = Keeping(run_id, self, files, hosted, members, node).method
 
     async def __aenter__(self) -> "Copies":
         files = self._files
@@ -178,6 +157,18 @@ class Copies:
     def own(self, part: str) -> PartFile | None:
         """The newest state of a part on this disk."""
         return self._files.newest(part)
+
+    def is_own(self, part: str) -> bool:
+        """Whether this PC made the newest state of a part, and cares for its copies."""
+        return part in self._own
+
+    def disown(self, part: str) -> None:
+        """Another peer made a newer one."""
+        self._own.discard(part)
+
+    def is_rejected(self, sha256: str) -> bool:
+        """Whether a file could not be used."""
+        return sha256 in self._rejected
 
     # Telling and finding
 
@@ -330,7 +321,7 @@ class Copies:
 
     async def _hand_out(self) -> bool:
         """Have two other peers keep each newest state that was made here; whether some were too busy for that."""
-        slots = asyncio.Semaphore(KEEPING)
+        slots = asyncio.Semaphore(GIVING)
 
         async def care(file: PartFile) -> bool:
             async with slots:
@@ -376,62 +367,6 @@ class Copies:
         if busy:
             del self._asked[file.part]  # soon again
         return busy
-
-    # What others ask
-
-    async def _read(self, request: ReadFile, payload: bytes, context: Context) -> tuple[FileRead, bytes]:
-        if wait_s := self._upload.spend(request.length, time.monotonic()):
-            await asyncio.sleep(min(wait_s, CHUNK_S / 2))
-        try:
-            size, data = await asyncio.to_thread(self._files.read, request.sha256, request.offset, request.length)
-        except CheckpointError:
-            self._files.forget(request.sha256)
-            raise
-        if counted := self._files.counted(request.sha256):
-            count_as(self._node.metrics, self._reading, of_run(counted, self._run_id), 0, len(data))
-        return FileRead(size), data
-
-    async def _keep(self, request: KeepFile, payload: bytes, context: Context) -> FileKept:
-        file = request.file
-        if not self._files.belongs(file.part):
-            return FileKept(False, "This run has no such part.")
-        if self.beliefs.counts(file.part, file.version) < file.version:
-            return FileKept(False, "No state of this run can have come so far by now.")
-        newest, giver = self._files.newest(file.part), self._givers.get(file.part)
-        if newest == file or (newest is not None and newest.version >= file.version and giver in (None, context.peer)):
-            return FileKept(True)
-        if self._keeping >= KEEPING:
-            raise CallRefused("This peer is busy with other copies. Ask it again in a moment.")
-        self._keeping += 1
-        try:
-            if self._node.distrusts(context.peer):
-                return FileKept(False, "You were banned not long ago.")
-            if file.sha256 in self._rejected:
-                return FileKept(False, "This file could not be used.")
-            if newest is not None and not await self._may_replace(file.part, context.peer):
-                return FileKept(False, "Another peer hosts this part, and gives its states.")
-            self._files.given(file.sha256, context.peer)
-            await self.fetch(file, [context.peer])
-            self._givers[file.part] = context.peer
-        except (HearthError, OSError) as error:
-            return FileKept(False, str(error)[:200])
-        finally:
-            self._keeping -= 1
-        self._own.discard(file.part)
-        return FileKept(True)
-
-    async def _may_replace(self, part: str, peer: PeerId) -> bool:
-        """Whether a peer may have the states that are kept here of a part superseded: no stranger may push out those
-        of its host by a higher version."""
-        giver = self._givers.get(part)
-        if part == TRUNK:  # each trainer has its own
-            known = self._members.keepers(part)
-            return part not in self._own and (giver in (None, peer) or peer_text(giver) not in known)
-        return giver == peer or await self._hosts(Uid.parse(part)) <= {peer}
-
-    async def _hosts(self, uid: Uid) -> set[PeerId]:
-        others = set(map(parse_peer, (await self._members.hosts([uid]))[uid].hosts))
-        return others | {self._node.peer} if uid in self._hosted.claimed else others
 
 
 async def _all(work: Iterable[Awaitable[bool]]) -> list[bool]:

@@ -106,8 +106,7 @@ class Swarm:
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)
         self._shards = ShardExchange(manifest, files, node, dht, mirrors, roles, compute.try_again)
         self._sharing = Recurring("data", self._share, self._share_again_s)
-        compute.calls.listen(pipe.READING, self._read)
-        compute.calls.listen(SILENT, self._members.silenced)
+        self._listen()
         kept = files.folder / MANIFEST_FILE
         self._manifests = ManifestExchange(manifest, kept, node, self._members) if manifest.organiser else None
         self._renewing = Recurring("manifest", self._renew, lambda: TEND_S)
@@ -123,6 +122,10 @@ class Swarm:
         self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._takeovers, self._passed = Takeovers(peer_text(node.peer)), list[Notice]()
         self._stack = contextlib.AsyncExitStack()
+
+    def _listen(self) -> None:
+        self._compute.calls.listen(pipe.READING, self._read)
+        self._compute.calls.listen(SILENT, self._members.silenced)
 
     def _made_credit(self, book: CreditBook) -> CreditExchange:
         seen = self._agreement.seen if self._agreement else dict[bytes, int]

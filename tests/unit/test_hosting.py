@@ -63,8 +63,8 @@ class Compute:
         self.hosted.report([ExpertStatus(uid, 3, 0) for uid in here])
         return Taken()
 
-    async def try_hosts(self, hosts: Mapping[str, Collection[Uid]]) -> set[str]:
-        return {peer for peer in hosts if self.tried_well}
+    async def try_hosts(self, hosts: Mapping[str, Collection[Uid]]) -> dict[str, bool]:
+        return dict.fromkeys(hosts, self.tried_well)
 
     async def unhost(self, uids: Collection[Uid]) -> dict[str, Notice]:
         return {}

@@ -50,8 +50,8 @@ class Orders:
         """
         return await self._order(taking_on.UNHOST, list(map(str, uids)))
 
-    async def try_hosts(self, hosts: Mapping[str, Collection[Uid]]) -> set[str]:
-        """Which peers serve experts that are hosted here as well, about as well as this PC.
+    async def try_hosts(self, hosts: Mapping[str, Collection[Uid]]) -> dict[str, bool]:
+        """Whether peers serve experts that are hosted here as well, about as well as this PC, if that can be told.
 
         Args:
             hosts: by peer, the experts for which it is asked.
@@ -60,8 +60,7 @@ class Orders:
             ComputeError: as `host`.
         """
         asked = {peer: [*map(str, uids)] for peer, uids in hosts.items()}
-        serving = await self._order(taking_on.TRY_HOSTS, asked)
-        return set(serving)
+        return await self._order(taking_on.TRY_HOSTS, asked)
 
     async def take_trunk(self, paths: Sequence[Path], most: taking_on.Reach) -> taking_on.Taken:
         """Have compute go on with one of other trainers' trunks, if it is newer and good.
