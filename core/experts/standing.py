@@ -29,7 +29,7 @@ AWAKE_TRIES = 2
 late again and again, while one that does not answer is left alone for ever longer."""
 LOAD_S = 5.0
 """What a peer said of its load is of no use after this."""
-SILENT, SILENT_S = 3, 8.0
+SILENT, SILENT_S = 5, 20.0
 """So many failures without any work done in between, over so many seconds: it does not serve what it claims."""
 PROBES = 20
 """Ten minutes."""

@@ -41,7 +41,7 @@ from core.experts import codec
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState, LocalDirectory
 from core.experts.grid import Grid, Uid
-from core.identity import PeerId, parse_peer
+from core.identity import Identity, PeerId, parse_peer
 from core.net.addresses import parse_address
 from core.net.rpc import Context, Payload, RpcNode
 from core.runtime.backend import ExpertBackend
@@ -205,7 +205,7 @@ class Ghosts(contextlib.AsyncExitStack):
         """Tell that they are there."""
         attacker = self._attacker
         for _ in range(attacker.order.ghosts - len(self._members)):
-            node = await self.enter_async_context(worked_peer(attacker.manifest.run_id))
+            node = await self.enter_async_context(worked_peer(attacker.manifest.run_id, identity=Identity.generate()))
             dht = await self.enter_async_context(DHTNode(node, node.identity))
             await join(node, dht, attacker.order.bootstrap)
             directory = DHTDirectory(dht, node, attacker.grid, attacker.manifest.run_id)
@@ -262,7 +262,8 @@ async def join(node: RpcNode, dht: DHTNode, bootstrap: str) -> None:
 @contextlib.asynccontextmanager
 async def attacker(order: Order) -> AsyncIterator[Attacker]:
     """One in this process, in the network but idle yet."""
-    async with worked_peer(manifest.load(order.run).run_id) as node, DHTNode(node, node.identity) as dht:
+    mine = Identity.generate()  # the keys that are worked for already are those of the workers
+    async with worked_peer(manifest.load(order.run).run_id, identity=mine) as node, DHTNode(node, mine) as dht:
         await join(node, dht, order.bootstrap)
         yield Attacker(order, node, dht)
 
