@@ -1,17 +1,21 @@
 """The experts of this process, which come and go at the worker's word."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
+from core.compute.trials import Trials, believed, check_usual
 from core.contracts.errors import CheckpointError, HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
+from core.contracts.taking_on import Reach, Taken, TakeOn
 from core.experts.directory import LocalDirectory
 from core.experts.grid import Grid, Uid
+from core.runtime.adam import State
 from core.runtime.backend import ExpertBackend
 from core.runtime.out_of_memory import give_memory_back
 from core.runtime.part_files import Part, read, unpack
@@ -51,27 +55,47 @@ class Residents:
     def _new(self, uid: Uid) -> ExpertBackend:
         return ExpertBackend(uid, self._manifest.model, self._manifest.training)
 
-    async def host(self, experts: Mapping[str, str | None]) -> dict[str, Notice]:
+    async def host(self, asked: TakeOn, trials: Trials) -> Taken:
         """Take experts on, each between two kernels, so that training does not stall.
 
         Args:
-            experts: by uid, the checkpoint file to go on from; None: the newest one of the run's folder.
+            asked: the experts, and what they may go on from.
+            trials: what other peers gave is tried by these.
 
         Returns:
             What failed, and why.
         """
-        failed: dict[str, Notice] = {}
+        failed, refused = dict[str, Notice](), dict[str, Notice]()
         async with self._one_by_one:
-            for text, path in experts.items():
+            found: dict[Uid, _Found] = {}
+            for text, paths in asked.experts.items():
                 try:
-                    await self._host(Uid.parse(text), path)
+                    uid = Uid.parse(text)
+                    found[uid] = await self._find(uid, paths, asked.most, refused)
                 except HearthError as error:
                     failed[text] = error.notice
-        return failed
+            chosen = await trials.best({uid: one.options for uid, one in found.items()})
+            for uid, (backend, states, options) in found.items():
+                number = chosen[uid]
+                refused |= dict.fromkeys([*states][:number], notice("checkpoint.worse"))
+                if number < len(states) and options[number].version > backend.version:
+                    backend.adopt([*states.values()][number])
+                if uid not in self.backends:
+                    self._enter(uid, backend)
+                await asyncio.sleep(0)
+        return Taken(failed, refused)
 
-    async def _host(self, uid: Uid, path: str | None) -> None:
-        """Raises:
-        CheckpointError: there is no such expert in the run's grid, or the file cannot be used; nothing has changed.
+    async def _find(self, uid: Uid, paths: Sequence[str], most: Reach, refused: dict[str, Notice]) -> "_Found":
+        """The states that an expert may go on from.
+
+        Args:
+            uid: the expert.
+            paths, most: as in `host`.
+            refused: files that are of no use are added to these.
+
+        Raises:
+            CheckpointError: there is no such expert in the run's grid, or a new one would begin though there may be
+                other states of it.
         """
         if uid not in self._grid:
             raise CheckpointError(notice("checkpoint.no_expert", run=self._manifest.run, uid=str(uid)))
@@ -80,24 +104,36 @@ class Residents:
             backend = self._new(uid)
             accept = partial(load_part, backend)
             await asyncio.to_thread(self._store.restore, {str(uid): accept})
-        if path is not None:
-            await self._load(backend, Path(path))
-        if uid not in self.backends:
-            self._enter(uid, backend)
-        await asyncio.sleep(0)
+        states, useless = dict[str, State](), 0
+        for path in paths:
+            try:
+                state = await asyncio.to_thread(self._read, backend, Path(path), most)
+            except CheckpointError as error:
+                refused[path], useless = error.notice, useless + 1
+            else:
+                if state.version > backend.version:
+                    states[path] = state
+        if useless and useless == len(paths) and not backend.version:
+            raise CheckpointError(notice("checkpoint.none_good"))
+        options = [self._new(uid) for _ in states]
+        for option, state in zip(options, states.values(), strict=True):
+            option.adopt(state)
+        if backend.version or not states:  # a new one is not what trained ones are measured by
+            options.append(backend)
+        return _Found(backend, states, options)
 
-    async def _load(self, backend: ExpertBackend, path: Path) -> None:
-        """Go on from a file if it is newer.
+    def _read(self, backend: ExpertBackend, path: Path, most: Reach) -> State:
+        """A state from a file.
 
         Raises:
-            CheckpointError: it cannot be used; the expert is unchanged.
+            CheckpointError: it is none of this expert, or none that training leads to.
         """
-        part: Part = await asyncio.to_thread(read, self._manifest.run, str(backend.uid), path)
-        if part.version <= backend.version:
-            return
+        part: Part = read(self._manifest.run, str(backend.uid), path)
         if int(part.tensors.get("version", torch.tensor(-1))) != part.version:
             raise CheckpointError(notice("checkpoint.mixed_versions"))
-        backend.adopt(await asyncio.to_thread(backend.read_state, part.tensors))
+        state = backend.read_state(believed(part.tensors, most))
+        check_usual(part.tensors, backend.norm)
+        return state
 
     async def unhost(self, uids: Iterable[str], save: Callable[[], Awaitable[Notice | None]]) -> dict[str, Notice]:
         """Let experts go once their calls are served and their state is saved; all stay if that fails.
@@ -131,6 +167,17 @@ class Residents:
         self.backends[uid] = backend
         self._runtime.add(backend)
         self.directory.add(uid)
+
+
+class _Found(NamedTuple):
+    """Of an expert that is to be hosted."""
+
+    backend: ExpertBackend
+    """As it is here."""
+    states: dict[str, State]
+    """Newer ones, by file."""
+    options: list[ExpertBackend]
+    """With these, and as it is here if it was ever trained."""
 
 
 def load_part(owner: ExpertBackend | Trainer, data: bytes) -> None:

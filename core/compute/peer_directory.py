@@ -18,6 +18,7 @@ from core.contracts.remote_experts import (
     FOLLOW,
     LOCATE,
     MISSING,
+    SILENT,
     SUFFIXES,
     Banned,
     Cells,
@@ -88,6 +89,8 @@ class PeerDirectory:
         self._mirrors: dict[int, tuple[Sequence[Coords] | None, int, tuple[Coords, ...]]] = {}
         self._epoch = 0
         self._hosts = Newest[str, RemoteHost](KEPT)
+        self._silent: list[str] | None = None
+        """As the worker was told."""
         self._known = Newest[Uid, Known](KEPT)
         self._suffixes = Newest[tuple[int, Coords], tuple[Sequence[int], float]](KEPT)
         self._locating = _Questions[Uid](self._locate)
@@ -127,8 +130,12 @@ class PeerDirectory:
         return self._hosts[peer]
 
     def tell_answered(self) -> None:
-        """Tell the worker how many calls to other peers' experts were answered."""
+        """Tell the worker how many calls to other peers' experts were answered, and who answers none."""
         self._asking.tell_answered()
+        silent = [peer for peer, host in self._hosts.items() if host.standing.silent]
+        if silent != self._silent:
+            self._calls.tell(SILENT, silent)
+            self._silent = silent
 
     @property
     def queue_s(self) -> float:
@@ -184,12 +191,13 @@ class PeerDirectory:
         known = self._known.get(uid)
         return [place for place in known.places if not self.host(place.peer).standing.suspended] if known else []
 
-    def _cost(self, place: Place) -> tuple[float, float]:
-        """Load in steps of a tenth, then the time that a forward call takes, or a round trip."""
+    def _cost(self, place: Place) -> tuple[bool, float, float]:
+        """Who serves first; load in steps of a tenth, then the time that a forward call takes, or a round trip."""
         standing = self.host(place.peer).standing
         usual = standing.usual_s("forward")
         rtt_ms = UNKNOWN_MS if place.rtt_ms is None else place.rtt_ms
-        return round(max(place.load, standing.load), 1), rtt_ms if usual is None else usual * 1000
+        load = round(max(place.load, standing.load), 1)
+        return standing.silent, load, rtt_ms if usual is None else usual * 1000
 
     def _may_answer(self, uid: Uid) -> bool:
         """Whether some peer may host the expert that is not suspended; who hosts it need not be known yet."""

@@ -25,15 +25,17 @@ from core.compute.questions import Questions
 from core.compute.saving import Saving
 from core.compute.serving import Serving, suspecting
 from core.compute.tally import Tally
-from core.contracts import pipe
+from core.compute.trials import Trials, believed, check_usual, norm_of
+from core.contracts import pipe, taking_on
 from core.contracts.errors import CheckpointError, DeviceError
 from core.contracts.files import TRUNK
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import Configure, Measured, Progress, Ready, SetDevice, Work
 from core.contracts.settings import cores
 from core.contracts.status import ExpertStatus
+from core.contracts.taking_on import Taken, TakeOn, TakeTrunk
 from core.experts.directory import LOCAL
-from core.experts.grid import Grid
+from core.experts.grid import Grid, Uid
 from core.hardware import processor
 from core.pipe.calls import Calls
 from core.pipe.compute_end import Pipe
@@ -76,8 +78,7 @@ class Session:
         """What this process can do, once all is loaded."""
         torch.set_num_interop_threads(1)
         manifest = configure.manifest
-        if manifest.training.products == "bf16" and _multiplies_bf16():
-            torch.set_float32_matmul_precision("medium")
+        _multiply(manifest.training.products)
         alone, folder = not configure.networked, Path(configure.folder)
         copies = folder / BLOBS if alone else None  # else the worker brings what is newest in the swarm
         store = CheckpointStore(folder / CHECKPOINTS, manifest.run, keeps_all=alone, copies=copies)
@@ -85,27 +86,29 @@ class Session:
         self._runtime = Runtime({}, self._kernel_gate, suspecting(calls), told_of_arrivals=True)
         self._residents = Residents(manifest, _first_experts(configure), store, self._runtime)
         self._backends = self._residents.backends
-        self._threads = configure.threads
+        self._threads, self._tally = configure.threads, Tally(calls)
         self._set_threads()
-        self._tally = Tally(calls)
         lead = Lead(on_the_way(manifest))
         self._serving = Serving(calls, self._runtime, self._kernel_gate, self._tally, lead)
         self._trains, self._networked = configure.trains, configure.networked
         grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
         self._directory = self._residents.directory
         self._others = PeerDirectory(grid, self._directory, calls, manifest.training, tally=self._tally)
+        told = unheard if alone else partial(calls.tell, pipe.READING)
+        self._stream = open_stream(manifest, folder, configure.shuffle, told)
         self._trainer = Trainer(
             manifest,
             {LOCAL: self._runtime} if alone else Hosts(self._runtime, self._others),
             self._directory if alone else self._others,
             self._kernel_gate,
-            open_stream(manifest, folder, configure.shuffle, unheard if alone else partial(calls.tell, pipe.READING)),
+            self._stream,
             on_evaluated=lambda point: calls.tell(pipe.EVALUATED, point),
             suspect=lambda host, points, why: self._others.host(host).distrust(points, why),
             vouch=lambda host, direction: self._others.host(host).vouch(direction),
             queue_s=lambda: self._others.queue_s,
             calls=None if alone else calls,
         )
+        self._trials = Trials(self._trainer, self._others, Hosts(self._runtime, self._others))
         self._benchmark = Benchmark(Path(configure.folder), manifest, self._kernel_gate)
         self._to_measure = asyncio.Event()
         self._measured = asyncio.Event()
@@ -128,12 +131,13 @@ class Session:
             pipe.ASIDE, lambda aside: self._kernel_gate.step_aside() if aside else self._kernel_gate.step_back()
         )
         calls.listen(pipe.MEASURE, lambda _: self._to_measure.set())
-        calls.register(pipe.TAKE_TRUNK, self._take_trunk)
+        calls.register(taking_on.TAKE_TRUNK, self._take_trunk)
+        calls.register(taking_on.TRY_HOSTS, self._try_hosts)
         calls.listen(pipe.QUIT, lambda _: self._quit.set())
         calls.register(pipe.STOP, lambda _: self._stop())
         calls.register(pipe.DEVICE, self._placing.go)
-        calls.register(pipe.HOST, self._host)
-        calls.register(pipe.UNHOST, self._unhost)
+        calls.register(taking_on.HOST, self._host)
+        calls.register(taking_on.UNHOST, self._unhost)
         # What gives something back takes effect when it is read: no further kernel starts there.
         calls.when_read(pipe.STOP, lambda _: self._give_way())
         calls.when_read(pipe.QUIT, lambda _: self._give_way())
@@ -264,25 +268,50 @@ class Session:
         size = expert_bytes(self._manifest.model)
         return Ready(processor(), trainer.step, trainer.samples, notes, size, can_use_gpus())
 
-    async def _host(self, experts: dict[str, str | None]) -> dict[str, Notice]:
-        failed = await self._residents.host(experts)
+    async def _host(self, asked: TakeOn) -> Taken:
+        taken = await self._residents.host(asked, self._trials)
         self._set_threads()
         self._tell_progress()
-        return failed
+        return taken
 
     async def _unhost(self, uids: list[str]) -> dict[str, Notice]:
         failed = await self._residents.unhost(uids, self._saving.save)
         self._tell_progress()
         return failed
 
-    async def _take_trunk(self, path: str) -> None:
-        try:
-            part = await asyncio.to_thread(read, self._manifest.run, TRUNK, Path(path))
-            if part.version > self._trainer.step:
-                self._trainer.take_over(part.tensors)
-                log.info("Going on with the trunk of another trainer, at step %d.", self._trainer.step)
-        except CheckpointError as error:
-            log.warning("The trunk that came from a peer was not used: %s.", error)
+    async def _take_trunk(self, asked: TakeTrunk) -> Taken:
+        """Go on with the first trunk that is newer than the one here, and does as well as the best of all."""
+        own = self._trainer
+        newer, refused = list[tuple[str, dict[str, torch.Tensor], Trainer]](), dict[str, Notice]()
+        usual = norm_of(own.state())
+        for path in asked.paths:
+            try:
+                part = await asyncio.to_thread(read, self._manifest.run, TRUNK, Path(path))
+                check_usual(part.tensors, usual)
+                state = believed(part.tensors, asked.most)
+                other = Trainer(self._manifest, {}, self._directory, self._kernel_gate, self._stream)
+                other.take_over(state)
+            except CheckpointError as error:
+                refused[path] = error.notice
+            else:
+                if other.step > own.step:
+                    newer.append((path, state, other))
+        known = [own] if own.step else []
+        good = (await self._trials.of_trunks([*known, *(other for _, _, other in newer)]))[len(known) :]
+        for (path, state, other), is_good in zip(newer, good, strict=True):
+            if not is_good:
+                refused[path] = notice("checkpoint.worse")
+            elif other.step > own.step:
+                own.take_over(state)
+                log.info("Going on with the trunk of another trainer, at step %d.", own.step)
+        for path, why in refused.items():
+            log.warning("The trunk %s that came from a peer was not used: %s.", Path(path).stem[:8], why)
+        return Taken(refused=refused)
+
+    async def _try_hosts(self, hosts: dict[str, list[str]]) -> dict[str, bool]:
+        here = {peer: [uid for uid in map(Uid.parse, uids) if uid in self._backends] for peer, uids in hosts.items()}
+        found = {peer: await self._trials.serve(uids, peer) for peer, uids in here.items() if uids}
+        return {peer: serves for peer, serves in found.items() if serves is not None}
 
     async def _report(self) -> None:
         """Twice a second while training, else every second time."""
@@ -332,6 +361,12 @@ class Session:
         runtime = self._runtime
         calls = runtime.calls, runtime.peer_calls, runtime.rows, runtime.passes
         return Work(self._trainer.trained, *calls, self._kernel_gate.load.seconds)
+
+
+def _multiply(products: str) -> None:
+    """As the manifest says, where the processor is fast at it."""
+    if products == "bf16" and _multiplies_bf16():
+        torch.set_float32_matmul_precision("medium")
 
 
 def _first_experts(configure: Configure) -> list[str] | None:

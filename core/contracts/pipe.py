@@ -332,15 +332,6 @@ MEASURE = Tell("measure", NOTHING)
 """Measure this PC anew, as soon as it may compute."""
 QUESTION = Stream[Question, Answered]("question", Question, Answered)  # type: ignore[arg-type]
 """Answered also while stopped; a text byte by byte, or token by token."""
-HOST = Method("host", dict[str, str | None], dict[str, Notice])
-"""Host these experts from now on: each uid with the path of the checkpoint file to go on from, or None for the newest
-one of the run's own folder, or, if that has none, a new expert. The answer names those that could not be taken on, and
-why."""
-UNHOST = Method("unhost", list[str], dict[str, Notice])
-"""Host these experts no more. Answered once their newest state is saved; the answer names those that could not be
-saved, and why."""
-TAKE_TRUNK = Method("take_trunk", str, NOTHING)
-"""Go on with this trunk if it is newer than the one here: that of another trainer, from its checkpoint file."""
 GIVE_TRUNK = Carrier("give_trunk", NOTHING, Agreed)
 """The trunk as it is now, for a trainer that is far behind: parameters and both moments of the optimizer, float32."""
 ENOUGH = Tell("enough", Whole)

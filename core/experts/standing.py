@@ -29,6 +29,8 @@ AWAKE_TRIES = 2
 late again and again, while one that does not answer is left alone for ever longer."""
 LOAD_S = 5.0
 """What a peer said of its load is of no use after this."""
+SILENT, SILENT_S = 5, 20.0
+"""So many failures without any work done in between, over so many seconds: it does not serve what it claims."""
 PROBES = 20
 """Ten minutes."""
 
@@ -87,6 +89,8 @@ class Standing:
         self._backoff = Backoff(*SUSPENDED_S)
         self._banned_until = self._failed_at = -math.inf
         self._given_up = 0
+        self._failures, self._failing_since = 0, math.inf
+        """Since it last answered a request for work."""
         self._stirred = asyncio.Event()
         self._recovery: asyncio.Task[None] | None = None
 
@@ -109,7 +113,7 @@ class Standing:
     def answered(self, direction: Direction, seconds: float) -> None:
         """It answered a request after so many seconds."""
         self._paces[direction].note(seconds)
-        self._given_up = 0
+        self._given_up = self._failures = 0
 
     def given_up(self, direction: Direction, seconds: float) -> None:
         """Nobody waits any more for a request: too late once may be chance, twice running is not."""
@@ -134,9 +138,19 @@ class Standing:
 
     # trouble
 
+    @property
+    def silent(self) -> bool:
+        """Whether it has answered no work for a while, though it was asked again and again."""
+        return self._failures >= SILENT and _now() - self._failing_since > SILENT_S
+
+    def _count_failure(self) -> None:
+        self._failing_since = self._failing_since if self._failures else _now()
+        self._failures += 1
+
     def failed(self, why: str) -> None:
         """It did not answer, or talks nonsense: suspend it."""
         now = _now()
+        self._count_failure()
         if now - self._failed_at > HEALTHY_S:
             self._backoff.succeeded()
         self._failed_at, self._given_up = now, 0
@@ -166,6 +180,7 @@ class Standing:
             self._stirred.clear()
             await asyncio.sleep(self._banned_until - _now())
             if not await self._probe():
+                self._count_failure()
                 self._backoff.failed(_now())
             elif self._banned_until <= _now():
                 self._backoff.tries = min(self._backoff.tries, AWAKE_TRIES)

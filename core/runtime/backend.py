@@ -284,6 +284,11 @@ class ExpertBackend(Movable):
         self._begun = adam.copying(state)
         return state
 
+    @property
+    def norm(self) -> float:
+        """Of all weights."""
+        return float(self._adam.weights.norm())
+
     def load_state(self, state: dict[str, Tensor]) -> None:
         """Go on from a copy.
 

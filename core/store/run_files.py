@@ -54,6 +54,8 @@ class RunFiles:
         self._by_hash: dict[str, PartFile] = {}
         self._by_part: dict[str, list[PartFile]] = {}
         """Each part's copies, newest first."""
+        self._givers: dict[str, bytes] = {}
+        """Of copies that were given to be kept, by hash: no giver pushes out what another one gave."""
         self._shards: dict[str, Path] = {}
         self.replicated: Sequence[Spare] = ()
         """Shards that were trained on, and that enough others have: the most replicated go first."""
@@ -183,6 +185,15 @@ class RunFiles:
         partial.replace(self.path(file.sha256))
         self._enter(file)
 
+    def given(self, sha256: str, giver: bytes) -> None:
+        """A copy that is about to come is given to be kept.
+
+        Args:
+            sha256: its hash.
+            giver: the peer's key.
+        """
+        self._givers[sha256] = giver
+
     def reject(self, sha256: str, why: str) -> None:
         """This copy is of no use: it is kept no more, and the state before it serves."""
         self.forget(sha256)
@@ -229,13 +240,21 @@ class RunFiles:
         files = self._by_part.setdefault(file.part, [])
         files.append(file)
         files.sort(key=lambda f: f.version, reverse=True)
-        for old in files[VERSIONS:]:
+        while len(files) > VERSIONS:
+            old = self._superseded(files, file)
             remove(self.path(old.sha256))
             self.forget(old.sha256)
         return file
 
+    def _superseded(self, files: Sequence[PartFile], last: PartFile) -> PartFile:
+        """Which state of a part is needed least, newest first: one of which the same giver gave a newer one."""
+        givers = [self._givers.get(file.sha256) for file in files]
+        again = [file for place, file in enumerate(files) if givers[place] in givers[:place]]
+        return (again or [file for file in files if file != last])[-1]
+
     def forget(self, sha256: str) -> None:
         """A copy is not here any more."""
+        self._givers.pop(sha256, None)
         if (gone := self._by_hash.pop(sha256, None)) is not None:
             self._by_part[gone.part].remove(gone)
             if not self._by_part[gone.part]:

@@ -9,20 +9,20 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from core.contracts.errors import CallRefused, ComputeError, HearthError, NetworkError, ProtocolError
-from core.contracts.files import PartFile
-from core.contracts.hosting import Given, Handover, HandoverReply, Hello, HelloReply, Member
+from core.contracts.errors import CallRefused, ComputeError, HearthError
+from core.contracts.hosting import Handover, HandoverReply, Hello, HelloReply, Member
 from core.contracts.net import of_run
 from core.contracts.notices import Notice
 from core.contracts.pipe import Progress
+from core.contracts.taking_on import Reach, Taken
 from core.experts.dht_directory import EXPIRY_S
 from core.experts.directory import HostState
 from core.experts.grid import Uid, names
-from core.identity import PeerId, parse_peer, peer_text
-from core.net.limits import Newest
+from core.identity import peer_text
 from core.net.recurring import Recurring
 from core.net.rpc import Context
 from core.swarm import placement
+from core.swarm.handovers import Handovers
 from core.swarm.hosted import HostedExperts
 from core.swarm.leavers import Leaving
 from core.swarm.members import Members
@@ -52,12 +52,6 @@ YOUNG_S = 600.0
 an expert away by naming a high version."""
 AWAY_S = EXPIRY_S
 """Who was frozen, asleep or cut off for so long may have been replaced: all its claims are young again."""
-TAKERS = 256
-"""Peers remembered to whom something was handed over."""
-OWED_S = 120.0
-"""For so long nothing more is handed to a peer that does not host what it got; it may have been restarted."""
-HANDOVER_S = 30.0
-"""For a host to save and let go of some experts."""
 
 
 class Figures(Protocol):
@@ -78,11 +72,15 @@ class Compute(Protocol):
     def figures(self) -> Figures:
         """What it has told."""
 
-    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, Notice]:
-        """Have experts taken on, each from a file or its newest own state; what failed, and why (ComputeError)."""
+    async def host(self, experts: Mapping[Uid, Sequence[Path]], most: Reach) -> Taken:
+        """Have experts taken on, each from one of some files or its newest own state, as further than `most` no expert
+        can be; what failed, and why (ComputeError)."""
 
     async def unhost(self, uids: Collection[Uid]) -> dict[str, Notice]:
         """Have experts saved and let go; what failed, and why (ComputeError)."""
+
+    async def try_hosts(self, hosts: Mapping[str, Collection[Uid]]) -> dict[str, bool]:
+        """Whether peers serve some experts of this PC about as well as it does, if that can be told (ComputeError)."""
 
     @property
     def life(self) -> int:
@@ -141,16 +139,14 @@ class Hosting:
         self._life = 0
         self._view: View | None = None
         self._acting = asyncio.Lock()
-        self._gave = Newest[str, tuple[float, list[Uid]]](TAKERS)
-        """What was handed over last, by peer, and when, time.monotonic()."""
         self._began = self._compared = time.monotonic()
         self._present = time.time()
         """When this PC was last awake and in contact with others; by the wall clock, which goes on while it sleeps."""
         self._joined: float | None = None
         self.planning = Recurring("hosting", self._tick, self._rest_s)
         node.register(of_run("host.hello", directory.run_id), Hello, self._hello)
-        self._handover = of_run("host.handover", directory.run_id)
-        node.register(self._handover, Handover, self._hand_over, cost=16.0)
+        self._handovers = Handovers(members, copies, hosted)
+        node.register(self._handovers.method, Handover, self._hand_over, cost=16.0)
         members.on_buried.append(lambda: asyncio.get_running_loop().call_later(BURIED_S, self.planning.wake.set))
 
     async def __aenter__(self) -> "Hosting":
@@ -204,6 +200,7 @@ class Hosting:
         self._note_absence()
         await self._members.introduce(self._self())
         members = await self._members.look(self._self())
+        members = {peer: member for peer, member in members.items() if self._members.serves(peer)}
         if self._may_begin() and self.hosts and self._compute.at_work and self._compute.figures.expert_samples_per_s:
             view = await self._outlook.look(members, self._claims())
             self._view = await self._settle(view)
@@ -212,10 +209,40 @@ class Hosting:
                 await self._act(plan)
 
     async def _settle(self, view: View) -> View:
-        """Have the other hosts of young claims say in which versions they host these, and look here again."""
-        young = self._hosted.young(YOUNG_S)
-        rivals = await self._members.confirmed({uid: hosts for uid, hosts in view.rivals.items() if uid in young})
-        return view._replace(mine=self._claims(), rivals=rivals)
+        """Have the other hosts of young claims say in which versions they host these, look here again, and try those
+        that have the better claim: who does not serve takes nothing from who does."""
+        young, givers = self._hosted.young(YOUNG_S), self._handovers.givers()
+        rivals = await self._members.confirmed(
+            {uid: hosts.keys() - {givers.get(uid)} for uid, hosts in view.rivals.items() if uid in young}
+        )
+        believed = {
+            uid: {peer: self._copies.beliefs.counts(str(uid), version) for peer, version in versions.items()}
+            for uid, versions in rivals.items()
+        }
+        view = view._replace(mine=self._claims(), rivals=believed)
+        asked: dict[str, list[Uid]] = {}
+        for uid in view.mine:
+            if winner := placement.better(uid, view, self._me):
+                asked.setdefault(winner, []).append(uid)
+        serving = await self._serving(asked)
+        return view._replace(
+            rivals={
+                uid: {peer: version for peer, version in versions.items() if peer not in asked or peer in serving}
+                for uid, versions in believed.items()
+            }
+        )
+
+    async def _serving(self, asked: Mapping[str, Collection[Uid]]) -> set[str]:
+        """Which peers serve experts that are hosted here as well; the claims of the others do not count for a while."""
+        if not asked:
+            return set()
+        try:
+            found = await self._compute.try_hosts(asked)
+        except ComputeError:  # it has stopped or ended meanwhile
+            return set()
+        for peer in (peer for peer, serves in found.items() if not serves):
+            self._members.unserved(peer)
+        return {peer for peer, serves in found.items() if serves}
 
     def _claims(self) -> dict[Uid, int]:
         """What others may call here, in its version."""
@@ -270,8 +297,11 @@ class Hosting:
             await self._drop(plan.releases, "this PC has no room for it, or others need it less")
             for start in range(0, len(plan.claims), CHUNK):
                 await self._claim(plan.claims[start : start + CHUNK])
+            for peer, uids in await self._handovers.hosted_by_now():
+                if peer in await self._serving({peer: uids}):
+                    await self._drop(uids, f"handed over to {peer[:8]}, which has room")
             if plan.ask:
-                await self._ask(*plan.ask)
+                await self._host(await self._handovers.ask(*plan.ask))
             await self._look_for_newer()
 
     async def _claim(self, claims: Sequence[Uid]) -> None:
@@ -279,7 +309,7 @@ class Hosting:
         paths = await asyncio.gather(
             *(self._copies.newest(str(uid), found.get(uid, ()), versions.get(uid, 0)) for uid in claims)
         )
-        coming = {uid for uid in claims if self._is_newer(found.get(uid, ())) and self._outlook.put_off(uid)}
+        coming = {uid for uid in claims if self._is_newer(uid, found.get(uid, ())) and self._outlook.put_off(uid)}
         await self._host({uid: path for uid, path in zip(claims, paths, strict=True) if uid not in coming})
         taken = [(uid, path) for uid, path in zip(claims, paths, strict=True) if uid in self._hosted.claimed]
         if adopted := [uid for uid, path in taken if path]:
@@ -287,22 +317,21 @@ class Hosting:
         if new := [uid for uid, path in taken if not path]:
             log.info("Claimed %s, which nobody hosted.", names(new))
 
-    def _is_newer(self, copies: Sequence[Copy]) -> bool:
+    def _is_newer(self, uid: Uid, copies: Sequence[Copy]) -> bool:
         """Whether the newest of these copies, the first one, is newer than what is on this disk: it was not fetched."""
-        own = self._copies.own(copies[0].file.part) if copies else None
-        return bool(copies) and copies[0].file.version > (own.version if own else 0)
+        own = self._copies.own(str(uid))
+        newest = self._copies.beliefs.counts(str(uid), copies[0].file.version) if copies else 0
+        return newest > (own.version if own else 0)
 
-    async def _host(self, experts: Mapping[Uid, Path | None]) -> None:
+    async def _host(self, experts: Mapping[Uid, Sequence[Path]]) -> None:
         if not experts:
             return
-        failed = await self._compute.host(experts)
-        for text, why in failed.items():
+        taken = await self._compute.host(experts, self._copies.beliefs.most(str(next(iter(experts)))))
+        for text, why in taken.failed.items():
             log.error("Expert %s could not be taken on: %s", text, why)
-            path = experts[Uid.parse(text)]
-            if path is not None and self._compute.at_work:  # the next look tries the copy before it
-                self._copies.reject(path.stem, str(why))
         if self._compute.at_work:
-            self._hosted.claim(uid for uid in experts if str(uid) not in failed)
+            self._copies.refuse(taken.refused)
+            self._hosted.claim(uid for uid in experts if str(uid) not in taken.failed)
             self._changed()
 
     async def _yield(self, yields: Mapping[Uid, str]) -> None:
@@ -310,42 +339,15 @@ class Hosting:
         for winner in set(yields.values()):
             await self._drop({uid for uid in yields if yields[uid] == winner}, f"{winner[:8]} has the better claim")
 
-    async def _ask(self, giver: str, count: int) -> None:
-        """Have a host that has more than its share hand over some of its experts."""
-        peer = parse_peer(giver)
-        try:
-            reply, _ = await self._node.call(
-                peer, self._handover, Handover(count), HandoverReply, deadline_s=HANDOVER_S
-            )
-        except NetworkError as error:
-            log.info("Peer %s hands nothing over now: %s", giver[:8], error)
-            return
-        given = {Uid.parse(one.uid): one.state for one in reply.given if self._is_expert(one.uid)}
-        paths = await asyncio.gather(*(self._fetch(uid, state, peer) for uid, state in given.items()))
-        whole = {uid: path for (uid, state), path in zip(given.items(), paths, strict=True) if path or state is None}
-        await self._host(whole)
-        if whole:
-            log.info("Took over %s from %s, which hosts more than its share.", names(whole), giver[:8])
-
-    def _is_expert(self, text: str) -> bool:
-        """Whether a peer has named an expert of this run, and not one of another or anything else."""
-        try:
-            return Uid.parse(text) in self._grid
-        except ProtocolError:
-            return False
-
-    async def _fetch(self, uid: Uid, state: PartFile | None, giver: PeerId) -> Path | None:
-        if state is None or state.part != str(uid):
-            return None
-        return await self._copies.newest(str(uid), [Copy(giver, state)])
-
     async def _look_for_newer(self) -> None:
         """A peer that was away may come back with a newer state of what was claimed here not long ago."""
         now = time.monotonic()
-        if now - self._compared < NEWER_S:
+        young = [uid for uid in self._hosted.young(YOUNG_S) if uid in self._handovers.givers()]
+        if now - self._compared >= NEWER_S:
+            self._compared = now
+            young = list(self._hosted.young(YOUNG_S))
+        if not young:
             return
-        self._compared = now
-        young = list(self._hosted.young(YOUNG_S))
         looked = random.sample(young, min(NEWER, len(young)))
         found, versions = await self._outlook.find_copies(looked), self._hosted.versions()
         newer = {uid: await self._copies.newest(str(uid), c, versions.get(uid, 0)) for uid, c in found.items()}
@@ -377,23 +379,14 @@ class Hosting:
 
     async def _hand_over(self, request: Handover, payload: bytes, context: Context) -> HandoverReply:
         """Give experts to a peer that has fewer, as far as this one has more than its share."""
-        peer, view = peer_text(context.peer), self._view
+        view = self._view
         if view is None or self._acting.locked():
             raise CallRefused("This peer is not at rest. Ask again in a moment.")
         async with self._acting:
             self._view = None  # what others see of this PC changes: once a look at most
-            taker = view.members.get(peer, Member(0, 0))
-            if taker.hosted >= min(taker.capacity, len(view.mine)):
-                return HandoverReply(())
-            at, before = self._gave.pop(peer, (0.0, []))
-            if time.monotonic() - at < OWED_S and before and not await self._members.confirm(peer, before):
-                self._gave[peer] = at, before
-                raise CallRefused("You host nothing of what this peer gave you. Host it first.")
-            count = min(request.count, placement.surplus(view, self._me))
-            uids = placement.to_give(view.mine.keys() & self._hosted.claimed, count, peer)
-            gone = await self._drop(uids, f"handed over to {peer[:8]}, which has room")
-            self._gave[peer] = time.monotonic(), gone
-            return HandoverReply(tuple(Given(str(uid), self._copies.own(str(uid))) for uid in gone))
+            return self._handovers.give(
+                peer_text(context.peer), min(request.count, placement.surplus(view, self._me)), view
+            )
 
     def _is_coming(self, uid: Uid) -> bool:
         """Whether an expert that is not hosted any more is still to be saved, or about to be hosted again."""

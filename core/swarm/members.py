@@ -9,7 +9,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -36,6 +36,8 @@ CONFIRMED = 16
 """Hosts asked at one look what they host: anybody can announce experts that it does not have."""
 BELIEVED_S = 120.0
 """A peer that was taken for dead and was not is left to its records for so long: it is just not reached from here."""
+UNSERVED_S = 60.0
+"""For so long it counts no more what a peer claims that did not serve what it claimed when it was tried."""
 MAX_MEMBERS = 512
 """Those known longest; anybody can publish records of peers that are none."""
 
@@ -47,6 +49,16 @@ class Hosted(NamedTuple):
     """The living ones, with their versions."""
     left: list[PeerId]
     """Those that have let it go not long ago, and live."""
+
+
+class Others(Protocol):
+    """What is asked of the members of the run (`core.swarm.members`)."""
+
+    def keepers(self, part: str) -> list[str]:
+        """Who may be asked to keep a part's states, the first one first."""
+
+    async def hosts(self, uids: Sequence[Uid]) -> Mapping[Uid, Hosted]:
+        """Who hosts experts."""
 
 
 class Members:
@@ -72,6 +84,10 @@ class Members:
         """Sequence number, expiry and content of the newest record that was read of each: replicas may lag behind."""
         self._dead: dict[str, float] = {}
         self._believed: dict[str, float] = {}
+        self._silent: set[str] = set()
+        """Those that answer none of the work that compute gives them."""
+        self._unserved: dict[str, float] = {}
+        """Until when the claims of others do not count."""
         self._lost: set[str] = set()
         self._greeting: asyncio.Task[None] | None = None
 
@@ -129,13 +145,29 @@ class Members:
         """Whether a peer did not answer any more, and has told nothing since, or was banned."""
         return peer_text(peer) in self._dead or self.node.distrusts(peer)
 
+    def silenced(self, peers: Iterable[str]) -> None:
+        """Compute tells who answers none of its work; the others do, or were not asked."""
+        self._silent = set(peers)
+
+    def unserved(self, peer: str) -> None:
+        """A peer was tried, and does not serve what it claims."""
+        log.info("Peer %s does not serve what it claims.", peer[:8])
+        self._unserved[peer] = time.monotonic() + UNSERVED_S
+
+    def serves(self, peer: str) -> bool:
+        """Whether it counts what a peer claims: who answers nothing has lost its claims for those who asked it."""
+        return peer not in self._silent and self._unserved.get(peer, 0.0) <= time.monotonic()
+
     @property
     def any_dead(self) -> bool:
-        """Whether there may be records of dead peers."""
+        """Whether there may be records of peers that are dead, or do not serve."""
         now = self.dht.clock.now()
+        self._unserved = {peer: until for peer, until in self._unserved.items() if not self.serves(peer)}
         # what such a peer told of its experts may live a little longer
         self._dead = {peer: until for peer, until in self._dead.items() if until + ANNOUNCE_PEER_S > now}
-        return bool(self._dead) or any(self.node.distrusts(parse_peer(peer)) for peer in self._read)
+        return bool(self._dead or self._silent or self._unserved) or any(
+            self.node.distrusts(parse_peer(peer)) for peer in self._read
+        )
 
     def _is_dead(self, peer: str, expires: float) -> bool:
         """Whether a record is one from before the peer was found dead, or of one that was banned."""
@@ -183,7 +215,11 @@ class Members:
         """
         return {
             uid: Hosted(
-                {peer_text(info.peer): info.version for info in found.living if not self.is_dead(info.peer)},
+                {
+                    peer: info.version
+                    for info in found.living
+                    if not self.is_dead(info.peer) and self.serves(peer := peer_text(info.peer))
+                },
                 [peer for peer in found.left if not self.is_dead(peer)],
             )
             for uid, found in (await self.directory.read_hosts(uids)).items()

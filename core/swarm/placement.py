@@ -68,7 +68,7 @@ NEEDED_SAMPLES_PER_S = 20.0
 
 def plan(view: View, me: str, now: float) -> Plan:
     """What `me` should do at `now` (of the clock of `View.vacant`)."""
-    yields = {uid: winner for uid in view.mine if (winner := _better(uid, view, me)) is not None}
+    yields = {uid: winner for uid in view.mine if (winner := better(uid, view, me)) is not None}
     room = view.members[me].capacity - (len(view.mine) - len(yields))
     if room < 0:
         return Plan(yields=yields, releases=_least_missed(view, yields.keys(), -room))
@@ -98,7 +98,7 @@ def to_give(mine: Iterable[Uid], count: int, peer: str) -> list[Uid]:
     return given
 
 
-def _better(uid: Uid, view: View, me: str) -> str | None:
+def better(uid: Uid, view: View, me: str) -> str | None:
     """The rival with the best claim to an expert, the highest version, if it beats mine; a tie goes by hash."""
     claims = {**view.rivals.get(uid, {}), me: view.mine[uid]}
     winner = max(claims, key=lambda peer: (claims[peer], rank(uid, peer)))

@@ -8,41 +8,40 @@ import asyncio
 import contextlib
 import logging
 import math
+import random
 import time
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 
 from core.contracts.errors import CallRefused, CheckpointError, HearthError, NetworkError
 from core.contracts.files import TRUNK, PartFile
-from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
-from core.contracts.net import READ_FILE, of_run
+from core.contracts.hosting import FileKept, KeepFile
+from core.contracts.notices import Notice
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey, told
-from core.experts.grid import Uid
-from core.identity import PeerId, parse_peer, peer_text
-from core.net.limits import Newest, TokenBucket
-from core.net.metrics import count_as
+from core.identity import PeerId, parse_peer
+from core.net.limits import Newest
 from core.net.recurring import Recurring
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 from core.store.checkpoint_files import newest_states
 from core.store.run_files import KEEPERS, RunFiles
-from core.swarm.fetching import CHUNK_S, fetch_file
+from core.swarm.beliefs import Beliefs, Said
+from core.swarm.fetching import fetch_file
 from core.swarm.hosted import HostedExperts
-from core.swarm.members import Hosted
+from core.swarm.keeping import Keeping
+from core.swarm.members import Others
 
 log = logging.getLogger(__name__)
 
-UPLOAD_BYTES_PER_S = 8.0 * (1 << 20)
-"""Given to all other peers together."""
 KEEP_S, SLOWEST = 120.0, 16 << 10
 """For a peer to fetch the copy that it was asked to keep, and bytes a second beyond that."""
 COPY_S = 30.0
 """Between two states of a part that others are asked to keep: a young run saves more often than that."""
-KEEPING = 4
-"""Copies fetched at once for others, and handed out at once; further ones are refused, and asked for again."""
+GIVING = 4
+"""Copies handed out at once."""
 REFUSALS = 4
 """Peers beyond `KEEPERS` that are asked to keep a copy."""
 AGAIN_S = 20.0
@@ -61,6 +60,13 @@ REJECTED = 1024
 """Files remembered that could not be used."""
 MAX_COPY = 512 << 20
 """Bytes of a file that is kept for another peer."""
+TRIED = 2
+"""States of other peers that are fetched of a part, if they differ: the better one counts, not the newer one."""
+USELESS = 2.0
+"""Points for each look at which a peer told of states that are of no use: the fifth within a minute means a ban. It may
+only keep them for another."""
+HEAR_S, HEARD = 60.0, 8
+"""Between two looks how far the run is, and of how many experts these are."""
 HEADER_BYTES = 1 << 20
 """Of a checkpoint file, at most (`core.store.part_header`)."""
 
@@ -70,16 +76,6 @@ class Copy(NamedTuple):
 
     peer: PeerId
     file: PartFile
-
-
-class Others(Protocol):
-    """What is asked of the members of the run (`core.swarm.members`)."""
-
-    def keepers(self, part: str) -> list[str]:
-        """Who may be asked to keep a part's states, the first one first."""
-
-    async def hosts(self, uids: Sequence[Uid]) -> Mapping[Uid, Hosted]:
-        """Who hosts experts."""
 
 
 class Copies:
@@ -108,7 +104,6 @@ class Copies:
         self._trains = trains
         self._run_id, self._files, self._hosted, self._members = run_id, files, hosted, members
         self._node, self._dht = node, dht
-        self._upload = TokenBucket(UPLOAD_BYTES_PER_S, 4 * UPLOAD_BYTES_PER_S)
         self._told: dict[str, tuple[float, str]] = {}
         self._asked: dict[str, tuple[str, float]] = {}
         """By part the file for which others were asked last, and when."""
@@ -116,18 +111,17 @@ class Copies:
         """Parts whose copies this peer cares for: it made their newest state."""
         self._fetching: dict[PartFile, asyncio.Task[Path]] = {}
         self._slots = asyncio.Semaphore(FETCHES)
-        self._keeping = 0
+        self.beliefs = Beliefs()
+        """How far the parts of the run can be."""
+        self._heard = -math.inf
+        self._tellers = Newest[str, Sequence[PeerId]](REJECTED)
+        """Who told of files that were fetched, by hash."""
         self._rejected = Newest[str, None](REJECTED)
         """Hashes of files that could not be used: they are fetched and named no more."""
-        self._givers: dict[str, PeerId] = {}
-        """Who gave the newest state of each part that was given to be kept."""
         self.caring = Recurring("copies", self._care, lambda: TICK_S)
         files.shared = True
         files.on_saved.append(self.saved)
-        self._keep_method = of_run("file.keep", run_id)
-        self._reading = of_run(READ_FILE, run_id)
-        node.register(self._reading, ReadFile, self._read)
-        node.register(self._keep_method, KeepFile, self._keep, cost=4.0)
+        self._keep_method = Keeping(run_id, self, files, hosted, members, node).method
 
     async def __aenter__(self) -> "Copies":
         files = self._files
@@ -164,6 +158,18 @@ class Copies:
         """The newest state of a part on this disk."""
         return self._files.newest(part)
 
+    def is_own(self, part: str) -> bool:
+        """Whether this PC made the newest state of a part, and cares for its copies."""
+        return part in self._own
+
+    def disown(self, part: str) -> None:
+        """Another peer made a newer one."""
+        self._own.discard(part)
+
+    def is_rejected(self, sha256: str) -> bool:
+        """Whether a file could not be used."""
+        return sha256 in self._rejected
+
     # Telling and finding
 
     def _key(self, part: str) -> str:
@@ -183,40 +189,60 @@ class Copies:
             self._told.clear()  # nobody was there
 
     async def find(self, parts: Iterable[str]) -> dict[str, list[Copy]]:
-        """Who keeps each part according to the DHT, the newest first; other peers only, and none that was banned."""
+        """Who keeps each part according to the DHT; other peers only, and none that was banned. The newest come first,
+        and those last that name more steps than can be."""
         wanted = list(parts)
         records = await self._dht.get_many(map(self._key, wanted))
         found: dict[str, list[Copy]] = {}
+        said = {"": [Said(own, self._age_s(own)) for part in wanted if (own := self._files.newest(part))]}
+        now = self._dht.clock.now()
         for part in wanted:
             for record, file in told(records[self._key(part)], PartFile):
                 if record.peer != self._node.peer and file.part == part and not self._node.distrusts(record.peer):
                     found.setdefault(part, []).append(Copy(record.peer, file))
+                    said.setdefault(record.subkey, []).append(Said(file, now - record.sequence / 1000))
+        self.beliefs.hear(said)
         for copies in found.values():
-            copies.sort(key=lambda copy: copy.file.version, reverse=True)
+            copies.sort(key=self._counts, reverse=True)
         return found
+
+    def _counts(self, copy: Copy) -> int:
+        return self.beliefs.counts(copy.file.part, copy.file.version)
+
+    def _age_s(self, file: PartFile) -> float:
+        try:
+            return time.time() - self._files.path(file.sha256).stat().st_mtime
+        except OSError:
+            return 0.0
 
     # Fetching
 
-    async def newest(self, part: str, copies: Sequence[Copy], above: int = 0) -> Path | None:
-        """The newest state of a part that can be had, if it is above a version: of this disk or another peer.
+    async def newest(self, part: str, copies: Sequence[Copy], above: int = 0, most: int = TRIED) -> list[Path]:
+        """The newest states of a part that can be had, if they are above a version: of this disk and other peers. What
+        a peer says of them is no evidence: it is to be tried which of them are good.
 
         Args:
             part: of the run.
             copies: of the part, as of `find`.
             above: the version that is not enough.
+            most: states of other peers.
         """
         own = self._files.newest(part)
         least = max(above, own.version if own else 0)
         files: dict[PartFile, list[PeerId]] = {}
         for copy in copies:
-            if copy.file.version > least and copy.file.sha256 not in self._rejected:
+            if self._counts(copy) > least and copy.file.sha256 not in self._rejected:
                 files.setdefault(copy.file, []).append(copy.peer)
+        found: list[Path] = []
         for file, peers in files.items():
+            self._tellers[file.sha256] = peers
             try:
-                return await self.fetch(file, peers)
+                found.append(await self.fetch(file, peers))
             except (HearthError, OSError) as error:
                 log.warning("Version %d of %s could not be fetched: %s", file.version, part, error)
-        return self._files.path(own.sha256) if own and own.version > above else None
+            if len(found) >= most:
+                break
+        return [*found, *([self._files.path(own.sha256)] if own and own.version > above else [])]
 
     async def fetch(self, file: PartFile, peers: Sequence[PeerId]) -> Path:
         """Fetch a part's file, wherever it is whole; several who want it share one transfer.
@@ -254,6 +280,17 @@ class Copies:
         if self._files.get(sha256) is not None:
             self._files.reject(sha256, why)
 
+    def refuse(self, refused: Mapping[str, Notice]) -> None:
+        """Files of other peers that were tried, and are of no use: who told of them is trusted less.
+
+        Args:
+            refused: by path, why.
+        """
+        for path, why in refused.items():
+            self.reject(Path(path).stem, str(why))
+        for peer in {peer for path in refused for peer in self._tellers.get(Path(path).stem, ())}:
+            self._node.strike(peer, USELESS)
+
     async def _fetch(self, file: PartFile, peers: Sequence[PeerId]) -> Path:
         expert = self._hosted.expert_bytes
         if file.part != TRUNK and expert and file.size > expert + HEADER_BYTES:  # in memory there are gradients as well
@@ -276,11 +313,15 @@ class Copies:
     async def _care(self) -> None:
         if self._dht.contacts():
             await self._publish()
+            if time.monotonic() - self._heard > HEAR_S:
+                self._heard = time.monotonic()
+                parts = [file.part for file in self._files.all_newest() if file.part != TRUNK]
+                await self.find([TRUNK, *random.sample(parts, min(HEARD, len(parts)))])
             await self._hand_out()
 
     async def _hand_out(self) -> bool:
         """Have two other peers keep each newest state that was made here; whether some were too busy for that."""
-        slots = asyncio.Semaphore(KEEPING)
+        slots = asyncio.Semaphore(GIVING)
 
         async def care(file: PartFile) -> bool:
             async with slots:
@@ -326,59 +367,6 @@ class Copies:
         if busy:
             del self._asked[file.part]  # soon again
         return busy
-
-    # What others ask
-
-    async def _read(self, request: ReadFile, payload: bytes, context: Context) -> tuple[FileRead, bytes]:
-        if wait_s := self._upload.spend(request.length, time.monotonic()):
-            await asyncio.sleep(min(wait_s, CHUNK_S / 2))
-        try:
-            size, data = await asyncio.to_thread(self._files.read, request.sha256, request.offset, request.length)
-        except CheckpointError:
-            self._files.forget(request.sha256)
-            raise
-        if counted := self._files.counted(request.sha256):
-            count_as(self._node.metrics, self._reading, of_run(counted, self._run_id), 0, len(data))
-        return FileRead(size), data
-
-    async def _keep(self, request: KeepFile, payload: bytes, context: Context) -> FileKept:
-        file = request.file
-        if not self._files.belongs(file.part):
-            return FileKept(False, "This run has no such part.")
-        newest = self._files.newest(file.part)
-        if newest is not None and newest.version >= file.version:
-            return FileKept(True)
-        if self._keeping >= KEEPING:
-            raise CallRefused("This peer is busy with other copies. Ask it again in a moment.")
-        self._keeping += 1
-        try:
-            if self._node.distrusts(context.peer):
-                return FileKept(False, "You were banned not long ago.")
-            if file.sha256 in self._rejected:
-                return FileKept(False, "This file could not be used.")
-            if newest is not None and not await self._may_replace(file.part, context.peer):
-                return FileKept(False, "Another peer hosts this part, and gives its states.")
-            await self.fetch(file, [context.peer])
-            self._givers[file.part] = context.peer
-        except (HearthError, OSError) as error:
-            return FileKept(False, str(error)[:200])
-        finally:
-            self._keeping -= 1
-        self._own.discard(file.part)
-        return FileKept(True)
-
-    async def _may_replace(self, part: str, peer: PeerId) -> bool:
-        """Whether a peer may have the states that are kept here of a part superseded: no stranger may push out those
-        of its host by a higher version."""
-        giver = self._givers.get(part)
-        if part == TRUNK:  # each trainer has its own
-            known = self._members.keepers(part)
-            return part not in self._own and (giver in (None, peer) or peer_text(giver) not in known)
-        return giver == peer or await self._hosts(Uid.parse(part)) <= {peer}
-
-    async def _hosts(self, uid: Uid) -> set[PeerId]:
-        others = set(map(parse_peer, (await self._members.hosts([uid]))[uid].hosts))
-        return others | {self._node.peer} if uid in self._hosted.claimed else others
 
 
 async def _all(work: Iterable[Awaitable[bool]]) -> list[bool]:

@@ -1,14 +1,18 @@
 """The newest trunk of a run, taken from other peers."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 from core.contracts.errors import ComputeError
 from core.contracts.files import TRUNK
+from core.contracts.taking_on import Reach, Taken
 from core.store.progress import Progress
 from core.swarm.replication import Copies
 
+TRUNKS = 3
+"""Trunks that are tried: each trainer of a run may have its own."""
 TRUNK_S = 60.0
 """Between two looks for a newer trunk, where none is trained."""
 
@@ -37,8 +41,8 @@ class Compute(Protocol):
     def at_work(self) -> bool:
         """Whether it is."""
 
-    async def take_trunk(self, path: Path) -> None:
-        """Have it go on with a trunk's file if it is newer (ComputeError: it is gone)."""
+    async def take_trunk(self, paths: Sequence[Path], most: Reach) -> Taken:
+        """Have it go on with one of some trunks' files if it is newer and good (ComputeError: it is gone)."""
 
 
 class TrunkFollower:
@@ -68,10 +72,13 @@ class TrunkFollower:
         if not (again and compute.at_work):
             return
         found = (await self._copies.find([TRUNK])).get(TRUNK, [])
-        path = await self._copies.newest(TRUNK, found, compute.progress.step)
-        if path is not None:
+        paths = await self._copies.newest(TRUNK, found, compute.progress.step, TRUNKS)
+        if paths:
             try:
-                await compute.take_trunk(path)
+                taken = await compute.take_trunk(paths, self._copies.beliefs.most(TRUNK))
             except ComputeError:
                 return
+            self._copies.refuse(taken.refused)
+            if len(taken.refused) == len(paths):
+                return  # others may have better ones
         self._life, self._looked = compute.life, now

@@ -35,6 +35,7 @@ from core.training.models.memory import Memory
 from core.training.models.network import build
 from core.training.tasks.task import Task, chance, loss_product, task_of
 from core.training.timing import Timing
+from core.training.trial_pass import TrialPass
 from core.training.trunk.strategy import strategy_of
 from core.training.window import Window
 
@@ -91,29 +92,28 @@ class Trainer(Movable):
         """
         super().__init__()
         model, training = manifest.model, manifest.training
-        self._training = training
+        self._training, self._directory, self.kernel_gate = training, directory, kernel_gate
         self._stream = open_stream(manifest) if stream is None else stream
         self.task: Task[Any] = task_of(manifest.task.name, self._stream)
         self._network = build(manifest, self._stream.ends)
         self._trunk = strategy_of(self._network, manifest, calls)
         grid = Grid(manifest.run, model.layers, model.grid)
         rules = Rules(training.k_min or max(1, model.k - 1), training.patience_s, training.audit)
+        make = partial(DMoELayer, grid, k=model.k, balance=training.balance)
         self._layers = [
-            DMoELayer(grid, index, cast(Gate, gate), model.k, directory, hosts, training.balance, rules, suspect, vouch)
+            make(index, cast(Gate, gate), directory=directory, hosts=hosts, rules=rules, suspect=suspect, vouch=vouch)
             for index, gate in enumerate(self._network.gates)
         ]
-        self._directory = directory
-        self.kernel_gate = kernel_gate
+        tried = partial(make, rules=rules._replace(k_min=model.k, audit=0.0))
+        self.trial = TrialPass(self._network, tried, self._stream, self.task, partial(self._run, self._trunk.by_agreed))
         self._on_evaluated = on_evaluated
         self._judged = 0
         """The last step after which it was looked whether an evaluation is due."""
         self._losses: deque[float] = deque(maxlen=RECENT)
         self.window = Window(training.in_flight, training.patience_s, queue_s)
         self.timing = Timing(kernel_gate)
-        self.trained = 0
-        """Samples trained on since the start; `samples` also counts those of the checkpoint or trunk gone on from."""
-        self.lost = 0
-        """Batches dropped since the start."""
+        self.trained = self.lost = 0
+        """Samples trained on, and batches dropped, since the start; `samples` also counts those gone on from."""
         self.batch_bytes = 0
         """What a batch on the way keeps until its backward pass, as measured with the first one."""
         self._measured = asyncio.Event()

@@ -15,6 +15,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.network_status import FoundRun
 from core.contracts.notices import Notice, notice
 from core.contracts.run_link import RunLink
+from core.contracts.taking_on import Reach
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.experts.directory import HostState
 from core.experts.grid import Coords, Uid
@@ -125,9 +126,9 @@ class LoneSwarm:
 
     async def _take_back(self, uids: Sequence[Uid]) -> None:
         with contextlib.suppress(HearthError):
-            failed = await self._compute.host(dict.fromkeys(uids))
-            self._hosted.unpark(uid for uid in uids if str(uid) not in failed)
-            log.info("Took %d parked experts back: there is room again.", len(uids) - len(failed))
+            taken = await self._compute.host(dict.fromkeys(uids, ()), Reach(0, 0))
+            self._hosted.unpark(uid for uid in uids if str(uid) not in taken.failed)
+            log.info("Took %d parked experts back: there is room again.", len(uids) - len(taken.failed))
 
 
 class NoNetwork:

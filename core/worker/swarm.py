@@ -14,6 +14,7 @@ from core.contracts.files import TRUNK
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.notices import Notice, notice
+from core.contracts.remote_experts import SILENT
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
@@ -106,7 +107,7 @@ class Swarm:
         self._copies = Copies(manifest.run_id, files, compute.hosted, self._members, node, dht, trains)
         self._shards = ShardExchange(manifest, files, node, dht, mirrors, roles, compute.try_again)
         self._sharing = Recurring("data", self._share, self._share_again_s)
-        compute.calls.listen(pipe.READING, self._read)
+        self._listen()
         kept = files.folder / MANIFEST_FILE
         self._manifests = ManifestExchange(manifest, kept, node, self._members) if manifest.organiser else None
         self._renewing = Recurring("manifest", self._renew, lambda: TEND_S)
@@ -122,6 +123,10 @@ class Swarm:
         self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._takeovers, self._passed = Takeovers(peer_text(node.peer)), list[Notice]()
         self._stack = contextlib.AsyncExitStack()
+
+    def _listen(self) -> None:
+        self._compute.calls.listen(pipe.READING, self._read)
+        self._compute.calls.listen(SILENT, self._members.silenced)
 
     def _made_credit(self, book: CreditBook) -> CreditExchange:
         seen = self._agreement.seen if self._agreement else dict[bytes, int]
@@ -273,7 +278,7 @@ class Swarm:
     async def fetch_states(self) -> None:
         """See `SwarmPlace.fetch_states`."""
         found = await self._copies.find([TRUNK, *map(str, self.directory.grid.uids())])
-        await asyncio.gather(*(self._copies.newest(part, copies) for part, copies in found.items()))
+        await asyncio.gather(*(self._copies.newest(part, copies, most=1) for part, copies in found.items()))
 
     def trunk(self) -> TrunkStatus | None:
         """See `SwarmPlace.trunk`."""

@@ -5146,6 +5146,10 @@
       <translation>Der Checkpoint bei Schritt {step} wurde nicht gespeichert: Er passt nicht in den Speicherplatz, den du Hearth erlaubst. Erlaube mehr in den Einstellungen. Der ältere Checkpoint bleibt.</translation>
     </message>
     <message>
+      <source>checkpoint.none_good</source>
+      <translation>kein Zustand, den andere PCs gaben, ist brauchbar</translation>
+    </message>
+    <message>
       <source>checkpoint.none_left</source>
       <translation>Es gibt keinen Checkpoint mehr: Das Training beginnt von vorn.</translation>
     </message>
@@ -5234,6 +5238,18 @@
     <message>
       <source>checkpoint.too_short</source>
       <translation>die Datei ist zu kurz</translation>
+    </message>
+    <message>
+      <source>checkpoint.unusual_moments</source>
+      <translation>{name} des Optimierers entsteht nicht durch Training</translation>
+    </message>
+    <message>
+      <source>checkpoint.unusual_weights</source>
+      <translation>ihre Gewichte haben die Norm {found}, üblich ist {usual}</translation>
+    </message>
+    <message>
+      <source>checkpoint.worse</source>
+      <translation>andere Zustände sind besser bei den Daten dieses PCs</translation>
     </message>
     <message>
       <source>checkpoint.wrong_hash</source>

@@ -662,6 +662,10 @@
       <translation>The checkpoint at step {step} was not saved: it does not fit into the disk space that you allow Hearth. Allow more in Settings. The older checkpoint stays.</translation>
     </message>
     <message>
+      <source>checkpoint.none_good</source>
+      <translation>no state that other PCs gave is of any use</translation>
+    </message>
+    <message>
       <source>checkpoint.none_left</source>
       <translation>No checkpoint is left: training starts from the beginning.</translation>
     </message>
@@ -750,6 +754,18 @@
     <message>
       <source>checkpoint.too_short</source>
       <translation>it is too short</translation>
+    </message>
+    <message>
+      <source>checkpoint.unusual_moments</source>
+      <translation>the optimizer's {name} is none that training leads to</translation>
+    </message>
+    <message>
+      <source>checkpoint.unusual_weights</source>
+      <translation>its weights have the norm {found}, where {usual} is usual</translation>
+    </message>
+    <message>
+      <source>checkpoint.worse</source>
+      <translation>other states do better on this PC's own data</translation>
     </message>
     <message>
       <source>checkpoint.wrong_hash</source>

@@ -39,7 +39,7 @@ def main() -> int:
 
         saving.SAVE_S = SAVE_S
     else:
-        from core.swarm import replication as copies
+        from core.swarm import keeping as copies
         from core.worker import limits, no_network
 
         link.command = _command

@@ -2,7 +2,7 @@
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -17,6 +17,7 @@ from core.contracts.net import of_run
 from core.contracts.notices import Notice
 from core.contracts.pipe import Measured
 from core.contracts.status import ExpertStatus
+from core.contracts.taking_on import Reach, Taken
 from core.dht.records import own_subkey
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
@@ -26,7 +27,7 @@ from core.net.rpc import Context, RpcNode
 from core.pipe.calls import Calls
 from core.store.part_header import Metadata
 from core.store.progress import Progress
-from core.swarm import hosting, members, outlook
+from core.swarm import handovers, hosting, members, outlook
 from core.swarm.hosted import HostedExperts
 from core.swarm.hosting import Hosting
 from core.swarm.members import Members
@@ -38,11 +39,15 @@ from tests.disks import files_of
 
 GRID = Grid("digits", 1, (2, 2))
 CELLS = list(GRID.uids())
-HUGE = 2**52
+HUGE, IMPOSSIBLE = 2**40, 2**52
+"""Steps: the second is more than anything can have taken, ever."""
 
 
 class Compute:
     """Does at once what it is told."""
+
+    tried_well = True
+    """Whether others serve what they claim."""
 
     def __init__(self) -> None:
         self.hosted = HostedExperts(GRID)
@@ -53,10 +58,13 @@ class Compute:
         self.wanted = self.at_work = True
         self.saving = False
 
-    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, Notice]:
+    async def host(self, experts: Mapping[Uid, Sequence[Path]], most: Reach) -> Taken:
         here = {expert.uid for expert in self.hosted.experts} | set(map(str, experts))
         self.hosted.report([ExpertStatus(uid, 3, 0) for uid in here])
-        return {}
+        return Taken()
+
+    async def try_hosts(self, hosts: Mapping[str, Collection[Uid]]) -> dict[str, bool]:
+        return dict.fromkeys(hosts, self.tried_well)
 
     async def unhost(self, uids: Collection[Uid]) -> dict[str, Notice]:
         return {}
@@ -91,30 +99,35 @@ async def a_host_and_a_stranger(tmp_path: Path) -> AsyncIterator[tuple[Hosting, 
         yield host, stranger, false
 
 
-def claim_all(stranger: RpcNode) -> None:
+def claim_all(stranger: RpcNode, version: int = HUGE) -> None:
     """Say that one hosts everything, in a version beyond all others'."""
 
     def hello(request: Hello, payload: bytes, context: Context) -> HelloReply:
-        return HelloReply(tuple(HUGE for _ in request.uids))
+        return HelloReply((version,) * len(request.uids))
 
     stranger.register(of_run("host.hello", "digits"), Hello, hello)
 
 
-@pytest.mark.parametrize("young_s", [600.0, 0.0])
-async def test_a_stranger_with_a_huge_version_takes_nothing_that_was_hosted_for_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, young_s: float
+@pytest.mark.parametrize(
+    ("young_s", "serves", "version"),
+    [(600.0, True, HUGE), (600.0, False, HUGE), (600.0, True, IMPOSSIBLE), (0.0, True, HUGE)],
+)
+async def test_a_stranger_with_a_huge_version_takes_nothing_that_it_does_not_serve_or_that_was_hosted_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, young_s: float, serves: bool, version: int
 ) -> None:
     async with a_host_and_a_stranger(tmp_path) as (host, stranger, false):
-        claim_all(stranger.rpc)
-        false.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
+        claim_all(stranger.rpc, version)
+        false.host_here({uid: HostState(0.0, version) for uid in CELLS})
         await false.announce()
         monkeypatch.setattr(hosting, "YOUNG_S", young_s)
-        if young_s:
+        monkeypatch.setattr(Compute, "tried_well", serves)
+        if young_s and serves and version == HUGE:
             await until(lambda: not host.hosted(), "settling of young claims")
-        else:
-            for _ in range(5):
-                await host._tick()
-            assert len(host.hosted()) == len(CELLS)
+            return
+        for _ in range(5):
+            await host._tick()
+        assert len(host.hosted()) == len(CELLS)
+        assert host._members.serves(peer_text(stranger.rpc.peer)) == serves, "who does not serve loses its claims"
 
 
 async def test_each_pc_counts_the_same_members_whomever_it_reaches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,6 +184,23 @@ async def test_what_a_liar_hosts_is_hosted_anew_and_kept_when_its_ban_is_over(tm
             for _ in range(5):
                 await host._tick()
             assert len(host.hosted()) == len(CELLS)
+
+
+async def test_what_a_host_that_answers_nothing_has_claimed_is_hosted_by_who_asked_it(tmp_path: Path) -> None:
+    async with (
+        peers(2) as (honest, idle),
+        DHTDirectory(honest.dht, honest.rpc, GRID, "digits") as directory,
+        DHTDirectory(idle.dht, idle.rpc, GRID, "digits") as false,
+    ):
+        claim_all(idle.rpc)
+        false.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
+        await false.announce()
+        await Members(idle.rpc, idle.dht, false).introduce(Member(1_000_000, 0))
+        async with hosting_at(honest, directory, tmp_path) as host:
+            await until(lambda: host._view is not None, "the first look")
+            assert host.hosted() == {}
+            host._members.silenced([peer_text(idle.rpc.peer)])
+            await until(lambda: len(host.hosted()) == len(CELLS), "all experts")
 
 
 async def test_an_expert_is_not_begun_anew_while_its_state_cannot_be_fetched_yet(
@@ -235,40 +265,50 @@ async def test_who_hands_over_experts_of_another_run_gives_none(tmp_path: Path) 
             return HandoverReply(tuple(map(Given, ("text.0.0.0", "digits-12345678.0.0.0", "digits.9.9.9", "trunk"))))
 
         stranger.rpc.register(of_run("host.handover", "digits"), Handover, give)
-        before = host._hosted.loaded()
-        await host._ask(peer_text(stranger.rpc.peer), 4)
-        assert host._hosted.loaded() == before == set(CELLS)
+        assert await host._handovers.ask(peer_text(stranger.rpc.peer), 4) == {}
 
 
-async def test_no_more_is_handed_over_for_a_while_to_who_does_not_host_what_it_got(
+@asynccontextmanager
+async def a_taker(host: Hosting, stranger: Peer) -> AsyncIterator[Callable[[], Awaitable[Collection[str]]]]:
+    """A stranger that says it has room for everything. Within it: ask for an expert; what the host gave."""
+    await Members(stranger.rpc, stranger.dht, host._directory).introduce(Member(1_000_000, 0))
+
+    async def ask() -> Collection[str]:
+        method = of_run("host.handover", "digits")
+        try:
+            reply, _ = await stranger.rpc.call(host._node.peer, method, Handover(1), HandoverReply, deadline_s=5.0)
+        except CallRefused as refused:
+            assert "at rest" in str(refused) or "Host it first" in str(refused)
+            return ()
+        return [one.uid for one in reply.given]
+
+    yield ask
+
+
+async def test_who_was_given_an_expert_gets_it_when_it_serves_it_and_no_more_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with a_host_and_a_stranger(tmp_path) as (host, stranger, _):
-        taker = Members(stranger.rpc, stranger.dht, host._directory)
-        await taker.introduce(Member(1_000_000, 0))
+    monkeypatch.setattr(Compute, "tried_well", False)
+    monkeypatch.setattr(members, "UNSERVED_S", 0.2)
+    async with a_host_and_a_stranger(tmp_path) as (host, stranger, _), a_taker(host, stranger) as ask:
+        [given] = await until(ask, "the first one")
+        claim_all(stranger.rpc)  # and serves nothing
+        for _ in range(5):
+            await host._tick()
+            assert not await ask()
+        assert len(host.hosted()) == len(CELLS)
+        monkeypatch.setattr(Compute, "tried_well", True)
+        await until(
+            lambda: host.hosted().keys() == {uid for uid in CELLS if str(uid) != given}, "the end of hosting it"
+        )
+        assert await until(ask, "the next one") != [given]
 
-        async def ask() -> HandoverReply:
-            request = Handover(1)
-            reply, _ = await stranger.rpc.call(
-                host._node.peer, of_run("host.handover", "digits"), request, HandoverReply, deadline_s=5.0
-            )
-            return reply
 
-        async def given() -> int:
-            try:
-                return len((await ask()).given)
-            except CallRefused as refused:
-                assert "at rest" in str(refused)
-                return 0
-
-        assert await until(given, "the first one") == 1
-        await until(lambda: host._view is not None, "the next look")
-        while True:
-            with pytest.raises(CallRefused) as refused:
-                await ask()
-            if "Host it first" in str(refused.value):
-                break
-            await asyncio.sleep(0)
-        assert len(host.hosted()) >= len(CELLS) - 1
-        monkeypatch.setattr(hosting, "OWED_S", 0.0)
-        assert await until(given, "the next one, as it may have been restarted") == 1
+async def test_who_may_have_been_restarted_is_given_another_expert_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_host_and_a_stranger(tmp_path) as (host, stranger, _), a_taker(host, stranger) as ask:
+        assert await until(ask, "the first one")
+        monkeypatch.setattr(handovers, "OWED_S", 0.0)
+        assert await until(ask, "the next one")
+        assert len(host.hosted()) == len(CELLS)

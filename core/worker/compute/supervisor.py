@@ -4,15 +4,13 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from core.contracts import pipe
-from core.contracts.errors import CallTimeout, ComputeError, ProtocolError
+from core.contracts.errors import ComputeError, ProtocolError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
-from core.experts.grid import Uid
 from core.net.background import Background
 from core.pipe.calls import Calls
 from core.pipe.worker_end import ComputeLink, cause_of_death
@@ -24,6 +22,7 @@ from core.swarm.incoming_calls import IncomingCalls
 from core.worker.compute import life
 from core.worker.compute.figures import Figures
 from core.worker.compute.life import Command, Event, Life, News, Order
+from core.worker.compute.orders import Orders
 from core.worker.compute.owner import Owner
 from core.worker.compute.questions import Questions
 from core.worker.compute.terms import Terms
@@ -31,15 +30,12 @@ from core.worker.compute.terms import Terms
 log = logging.getLogger(__name__)
 compute_log = logging.getLogger("compute")
 
-Q = TypeVar("Q")
 
 STUCK_S = 15.0
 """A trainer of which no batch got through for so long, and the time of two requests, reaches no host of some layer."""
-HOST_S = 60.0
-"""To load or save some hundred experts on a slow disk."""
 
 
-class ComputeSupervisor:
+class ComputeSupervisor(Orders):
     """Owns the compute process of one run."""
 
     def __init__(
@@ -71,7 +67,8 @@ class ComputeSupervisor:
             trains: whether compute has a Trainer; without one it serves other peers only.
             shuffle: see `Configure`.
         """
-        self.hosted, self.progress, self.trains, self.calls = hosted, progress, trains, calls
+        super().__init__(calls)
+        self.hosted, self.progress, self.trains = hosted, progress, trains
         self.exhausted = 0
         """Processes that ended because they got no more memory."""
         self._owner, self._manifest, self._folder = owner, manifest, folder
@@ -132,37 +129,6 @@ class ComputeSupervisor:
         """Save and end; `run` returns then."""
         self.questions.quit()
         self._happened(News.LEAVE)
-
-    async def host(self, experts: Mapping[Uid, Path | None]) -> dict[str, Notice]:
-        """Have experts hosted, each from its newest own checkpoint or a newer file; what failed, and why.
-
-        Raises:
-            ComputeError: there is no compute, it ended meanwhile, or does not answer.
-        """
-        paths = {str(uid): None if path is None else str(path) for uid, path in experts.items()}
-        return await self._order(pipe.HOST, paths)
-
-    async def unhost(self, uids: Collection[Uid]) -> dict[str, Notice]:
-        """Have experts saved and hosted no more; what failed, and why: those stay.
-
-        Raises:
-            ComputeError: as `host`.
-        """
-        return await self._order(pipe.UNHOST, list(map(str, uids)))
-
-    async def _order(self, method: pipe.Method[Q, dict[str, Notice]], experts: Q) -> dict[str, Notice]:
-        try:
-            return await self.calls.call(method, experts, time.monotonic() + HOST_S)
-        except CallTimeout:
-            raise ComputeError(notice("compute.hosting_too_late", within=HOST_S)) from None
-
-    async def take_trunk(self, path: Path) -> None:
-        """Have compute go on with another trainer's trunk, from its checkpoint file, if it is newer.
-
-        Raises:
-            ComputeError: there is no compute, or it ended meanwhile.
-        """
-        await self.calls.call(pipe.TAKE_TRUNK, str(path))
 
     # what the worker reads
 

@@ -1,0 +1,255 @@
+"""States that other peers gave are tried on this PC's own data before they are used.
+
+What a peer says of a state is no evidence: it may be finite, of the right shapes, and of no use. So a state must be one
+that training leads to, and of several of one part only those are used that do about as well as the best of them.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import math
+import random
+from collections import ChainMap
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import NamedTuple
+
+from torch import Tensor
+
+from core.contracts.errors import CheckpointError, ComputeError
+from core.contracts.notices import notice
+from core.contracts.taking_on import Reach
+from core.experts import layer
+from core.experts.calls import Call, ExpertHost, Output
+from core.experts.directory import LOCAL, Directory
+from core.experts.grid import Coords, Uid
+from core.runtime.backend import ExpertBackend
+from core.runtime.kernel_gate import KernelGate
+from core.training.trainer import Trainer
+from core.training.trial_pass import Tried
+
+ROWS = 512
+"""Held-out samples of a trial."""
+FEW, ANSWER_S = 8, 8.0
+"""Samples that a host is given for each expert that it says it has, and the time that it gets for them: many times what
+a batch has patience for."""
+WORSE = 0.1
+"""States may be worse than the best ones known by so many nats a sample, and by this share of their loss."""
+UNUSUAL = 10.0
+"""Times the norm of the weights that are here, or of new ones; or a part of it."""
+STEEPEST = 10.0
+"""The greatest mean gradient in deviations of it that Adam's two moments can come to is 7.3."""
+FAINT = 1e-12
+"""A mean gradient so small moves nothing, whatever became of its square in fp32."""
+WITHIN_S = 20.0
+"""For what is tried at once: hosts elsewhere are slow, or the machine is given back meanwhile."""
+PASSAGES = itertools.count(random.SystemRandom().randrange(layer.PASSAGES))
+"""Of calls for such samples."""
+
+
+def believed(state: dict[str, Tensor], most: Reach) -> dict[str, Tensor]:
+    """A state of another peer, which counts as no further than it can be.
+
+    Args:
+        state: as that peer gave it.
+        most: how far that is.
+    """
+    counts = {"version": most.steps, "samples": most.samples}
+    return state | {name: state[name].clamp(max=count) for name, count in counts.items() if name in state}
+
+
+def norm_of(state: Mapping[str, Tensor]) -> float:
+    """The norm of all weights of a part.
+
+    Args:
+        state: as a part's file holds it.
+    """
+    return math.hypot(*(float(tensor.norm()) for name, tensor in state.items() if name.startswith("weights.")))
+
+
+def check_usual(state: Mapping[str, Tensor], norm: float) -> None:
+    """Refuse a state that training does not lead to.
+
+    Args:
+        state: finite, of the right names and shapes.
+        norm: of weights of that part that are known to be good, or new.
+
+    Raises:
+        CheckpointError: its weights, or the optimizer's moments, are none of training.
+    """
+    found = norm_of(state)
+    if not norm / UNUSUAL <= found <= norm * UNUSUAL:
+        raise CheckpointError(notice("checkpoint.unusual_weights", found=f"{found:.3g}", usual=f"{norm:.3g}"))
+    for name, mean in state.items():
+        kind, _, parameter = name.partition(".")
+        square = state.get(f"square.{parameter}") if kind == "mean" else None
+        if square is not None and bool((mean.abs() > STEEPEST * square.sqrt() + FAINT).any()):
+            raise CheckpointError(notice("checkpoint.unusual_moments", name=name))
+
+
+def not_worse(losses: Sequence[float]) -> list[bool]:
+    """Which of some states do about as well as the best of them.
+
+    Args:
+        losses: of each, nats a sample on the same ones.
+    """
+    best = min((loss for loss in losses if math.isfinite(loss)), default=math.inf)
+    return [not loss > best * (1 + WORSE) + WORSE for loss in losses]
+
+
+class Place(ExpertHost):
+    """Experts that are being tried, in this process."""
+
+    standing = None
+
+    def __init__(self, backend: ExpertBackend, kernel_gate: KernelGate) -> None:
+        """
+        Args:
+            backend: the expert.
+            kernel_gate: runs its kernels.
+        """
+        self._backend, self._kernel_gate = backend, kernel_gate
+
+    async def forward(
+        self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
+    ) -> list[Output | None]:
+        """See `ExpertHost`."""
+        return [Output(await self._kernel_gate.run(self._backend.forward, call.inputs), 0) for call in calls]
+
+    async def backward(self, calls: Sequence[Call], passage: int, deadline: float) -> list[Tensor | None]:
+        """Nobody trains what is tried."""
+        raise NotImplementedError
+
+
+class Elsewhere(NamedTuple):
+    """A `Directory` in which some experts are somewhere else."""
+
+    places: Mapping[Uid, str]
+    directory: Directory
+
+    def mirror(self, layer: int) -> Sequence[Coords] | None:
+        """See `Directory`."""
+        cells = self.directory.mirror(layer)
+        more = {uid.coords for uid in self.places if uid.layer == layer}
+        return cells if cells is None or more <= {*cells} else tuple(sorted(more.union(cells)))
+
+    async def active_suffixes(self, layer: int, prefixes: Sequence[Coords]) -> list[Sequence[int]]:
+        """See `Directory`."""
+        found = await self.directory.active_suffixes(layer, prefixes)
+        more = [uid.coords for uid in self.places if uid.layer == layer]
+        return [
+            sorted({*suffixes, *(u[len(prefix)] for u in more if u[: len(prefix)] == prefix)})
+            for prefix, suffixes in zip(prefixes, found, strict=True)
+        ]
+
+    async def hosts(self, uids: Sequence[Uid]) -> Mapping[Uid, Sequence[str]]:
+        """See `Directory`."""
+        others = await self.directory.hosts([uid for uid in uids if uid not in self.places])
+        return {**others, **{uid: (self.places[uid],) for uid in uids if uid in self.places}}
+
+
+class Trials:
+    """Of one run."""
+
+    def __init__(self, trainer: Trainer, directory: Directory, hosts: MutableMapping[str, ExpertHost]) -> None:
+        """
+        Args:
+            trainer: whose trunk and held-out data are used.
+            directory: who hosts the other experts.
+            hosts: how these are asked.
+        """
+        self._trainer, self._directory, self._hosts = trainer, directory, hosts
+
+    async def best(self, options: Mapping[Uid, Sequence[ExpertBackend]]) -> dict[Uid, int]:
+        """Which state each expert is to go on from: the first one that does about as well as the others.
+
+        What one expert is worth hardly shows in a large network, and a bad one does hardly any harm. So all are tried
+        together, and taken apart only if they do worse than what they would replace.
+
+        Args:
+            options: states of each expert, the one that is wanted first.
+
+        Returns:
+            The place of the state, by expert; the first one where nothing can be told.
+        """
+        chosen = dict.fromkeys(options, 0)
+        if self._trainer.step:
+            with contextlib.suppress(ComputeError, TimeoutError):
+                async with asyncio.timeout(WITHIN_S):
+                    for place in range(1, max(map(len, options.values()), default=0)):
+                        await self._contest(options, chosen, place)
+        return chosen
+
+    async def _contest(
+        self, options: Mapping[Uid, Sequence[ExpertBackend]], chosen: dict[Uid, int], place: int
+    ) -> None:
+        """Have what is chosen compete with what is at a later place."""
+        contested = [uid for uid, states in options.items() if len(states) > place]
+        safe = chosen | dict.fromkeys(contested, place)
+        best = await self._loss_of(options, safe)
+        left = [contested]
+        while left:
+            group = left.pop()
+            bold = safe | {uid: chosen[uid] for uid in group}
+            loss = await self._loss_of(options, bold)
+            if not_worse([best, loss])[1]:
+                safe, best = bold, min(best, loss)
+            elif len(group) > 1:
+                left += [group[len(group) // 2 :], group[: len(group) // 2]]
+        chosen |= safe
+
+    async def _loss_of(self, options: Mapping[Uid, Sequence[ExpertBackend]], chosen: Mapping[Uid, int]) -> float:
+        gate = self._trainer.kernel_gate
+        places: dict[str, ExpertHost] = {str(uid): Place(options[uid][number], gate) for uid, number in chosen.items()}
+        return _mean(await self._try({uid: str(uid) for uid in chosen}, ChainMap(places, self._hosts)))
+
+    async def serve(self, uids: Sequence[Uid], peer: str) -> bool | None:
+        """Whether a peer answers for experts that are hosted here as well, and about as well as this process.
+
+        Args:
+            uids: the experts.
+            peer: who says that it hosts them.
+
+        Returns:
+            None: that cannot be told now.
+        """
+        host = self._hosts[peer]
+        if host.standing is not None and host.standing.suspended:
+            return None
+        try:
+            async with asyncio.timeout(WITHIN_S):
+                tried = await self._try(dict.fromkeys(uids, LOCAL), self._hosts)
+                calls = [Call(uid, tried.passed[uid.layer].x[:FEW]) for uid in uids]
+                deadline = asyncio.get_running_loop().time() + ANSWER_S
+                if None in await host.forward(calls, next(PASSAGES), deadline):
+                    return False
+                there = await self._try(dict.fromkeys(uids, peer), self._hosts)
+        except (ComputeError, TimeoutError):
+            return None
+        in_time = all(name is not None for passed in there.passed for name in passed.hosts)
+        return not in_time or not_worse([_mean(tried), _mean(there)])[1]
+
+    async def of_trunks(self, trunks: Sequence[Trainer]) -> list[bool]:
+        """Which trunks do about as well as the best of them; all, if that cannot be told.
+
+        Args:
+            trunks: each with a trainer of its own.
+        """
+        if len(trunks) > 1:
+            with contextlib.suppress(ComputeError, TimeoutError):
+                async with asyncio.timeout(WITHIN_S):
+                    tried = [await trunk.trial(ROWS, self._directory, self._hosts) for trunk in trunks]
+                    return not_worse([*map(_mean, tried)])
+        return [True] * len(trunks)
+
+    async def _try(self, places: Mapping[Uid, str], hosts: Mapping[str, ExpertHost]) -> Tried:
+        """A pass with experts at some places.
+
+        Raises:
+            ComputeError: a layer has no expert.
+        """
+        return await self._trainer.trial(ROWS, Elsewhere(places, self._directory), hosts)
+
+
+def _mean(tried: Tried) -> float:
+    """Nats a sample."""
+    return float(tried.losses.mean())

@@ -1,0 +1,57 @@
+"""States that are none, at versions that cannot be: no expert and no trunk is lost, and nobody counts on from them."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.long.hostile.attacker import Order, Swarm, attacked, updates
+from tests.workers import Workers
+
+LEARNT = 0.9
+WITHIN_2_POINTS = 0.95
+"""Of 97 to 99% in peace."""
+WATCHED_S = 60.0
+POSSIBLE = 10_000_000
+"""Steps, far more than any test takes."""
+SLOW_S, GROWN_MB = 30.0, 50.0
+SIGNS = ("Traceback", "carried something unknown")
+
+ATTACKS = {
+    "a trunk at the end of all numbers": Order("", trunk="zeros", version=2**53 - 2),
+    "experts of zeros": Order("", experts="zeros", version=2**52),
+    "experts one step before the end of all numbers": Order("", experts="noise", version=2**53 - 1),
+    "weights that explode": Order("", experts="exploding", trunk="exploding", version=2**52),
+    "noise a little further than all others": Order("", experts="noise", trunk="noise", version=5000),
+}
+
+
+@pytest.fixture
+def swarm(tmp_path: Path) -> Iterator[Swarm]:
+    """Two that have learnt to read."""
+    with Workers() as workers:
+        swarm = Swarm(tmp_path, workers)
+        for name in ("one", "two"):
+            swarm.start(name)
+        for each in swarm.honest:
+            each.until(lambda status: (status.accuracy or 0.0) > LEARNT, "learning")
+        yield swarm
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_states_that_are_none_are_set_aside(swarm: Swarm, name: str) -> None:
+    order = ATTACKS[name]
+    order.bootstrap = swarm.bootstrap
+    with attacked(order):
+        newcomer = swarm.start("newcomer")
+        newcomer.until(lambda status: (status.accuracy or 0.0) > LEARNT, "learning")
+        for sight in (sights := swarm.watch(WATCHED_S)):
+            print(f"{name}: {sight}")
+        assert all(sight.steps > 0 and sight.slow_s < SLOW_S for sight in sights)
+        assert all(sight.grown_mb < GROWN_MB for sight in sights[:2])
+        assert max(worker.status().step for worker in swarm.honest) < POSSIBLE
+        assert max(updates(swarm.honest).values()) < POSSIBLE and len(updates(swarm.honest)) == 32
+        for worker in swarm.honest:
+            worker.until(lambda status: (status.accuracy or 0.0) >= WITHIN_2_POINTS, "reading as in peace")
+            log = (worker.folder / "logs" / "hearth.log").read_text()
+            assert not any(sign in log for sign in SIGNS)

@@ -1,0 +1,41 @@
+"""Claims of experts that nobody serves, or with noise, and members that only take: honest hosts go on hosting."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.long.hostile.attacker import Order, Swarm, attacked, updates
+from tests.long.hostile.test_beliefs import GROWN_MB, LEARNT, SLOW_S, WATCHED_S, WITHIN_2_POINTS, swarm
+from tests.workers import wait_until
+
+__all__ = ["swarm"]
+
+LEFT_OUT_S = 60.0
+ATTACKS = {
+    "claims that nobody serves": Order("", claims="silent", version=2**52),
+    "claims a little further than all others": Order("", claims="silent", version=5000),
+    "claims that are refused, and ghosts": Order("", claims="refused", version=5000, ghosts=4),
+    "claims that are served with noise": Order("", claims="noise", version=5000),
+    "one that only takes": Order("", begs=True, claims="silent", version=5000),
+}
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_who_does_not_serve_takes_nothing_from_who_does(swarm: Swarm, name: str, tmp_path: Path) -> None:
+    order = ATTACKS[name]
+    order.bootstrap = swarm.bootstrap
+    with attacked(order):
+        for sight in (sights := swarm.watch(WATCHED_S)):
+            print(f"{name}: {sight}")
+        assert all(sight.steps > 0 and sight.slow_s < SLOW_S and sight.grown_mb < GROWN_MB for sight in sights)
+        wait_until(lambda: len(updates(swarm.honest)) == 32, "all experts on honest hosts", LEFT_OUT_S)
+        for worker in swarm.honest:
+            worker.until(lambda status: (status.accuracy or 0.0) >= WITHIN_2_POINTS, "reading as in peace")
+
+
+def test_what_a_liar_claims_first_is_hosted_by_others_within_a_minute(swarm: Swarm) -> None:
+    """It claims all before anybody else does, so that nothing is vacant."""
+    with attacked(Order(swarm.bootstrap, claims="silent", version=5000)):
+        swarm.honest[0].call("pause")
+        wait_until(lambda: len(updates(swarm.honest[1:])) == 32, "all experts on the one that is left", LEFT_OUT_S)
+        swarm.honest[1].until(lambda status: (status.accuracy or 0.0) > LEARNT, "reading")
