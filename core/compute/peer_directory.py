@@ -18,7 +18,6 @@ from core.contracts.remote_experts import (
     FOLLOW,
     LOCATE,
     MISSING,
-    SILENT,
     SUFFIXES,
     Banned,
     Cells,
@@ -89,8 +88,6 @@ class PeerDirectory:
         self._mirrors: dict[int, tuple[Sequence[Coords] | None, int, tuple[Coords, ...]]] = {}
         self._epoch = 0
         self._hosts = Newest[str, RemoteHost](KEPT)
-        self._silent: list[str] | None = None
-        """As the worker was told."""
         self._known = Newest[Uid, Known](KEPT)
         self._suffixes = Newest[tuple[int, Coords], tuple[Sequence[int], float]](KEPT)
         self._locating = _Questions[Uid](self._locate)
@@ -130,12 +127,8 @@ class PeerDirectory:
         return self._hosts[peer]
 
     def tell_answered(self) -> None:
-        """Tell the worker how many calls to other peers' experts were answered, and who answers none."""
+        """Tell the worker how many calls to other peers' experts were answered."""
         self._asking.tell_answered()
-        silent = [peer for peer, host in self._hosts.items() if host.standing.silent]
-        if silent != self._silent:
-            self._calls.tell(SILENT, silent)
-            self._silent = silent
 
     @property
     def queue_s(self) -> float:

@@ -84,8 +84,6 @@ class Members:
         """Sequence number, expiry and content of the newest record that was read of each: replicas may lag behind."""
         self._dead: dict[str, float] = {}
         self._believed: dict[str, float] = {}
-        self._silent: set[str] = set()
-        """Those that answer none of the work that compute gives them."""
         self._unserved: dict[str, float] = {}
         """Until when the claims of others do not count."""
         self._lost: set[str] = set()
@@ -145,18 +143,14 @@ class Members:
         """Whether a peer did not answer any more, and has told nothing since, or was banned."""
         return peer_text(peer) in self._dead or self.node.distrusts(peer)
 
-    def silenced(self, peers: Iterable[str]) -> None:
-        """Compute tells who answers none of its work; the others do, or were not asked."""
-        self._silent = set(peers)
-
     def unserved(self, peer: str) -> None:
         """A peer was tried, and does not serve what it claims."""
         log.info("Peer %s does not serve what it claims.", peer[:8])
         self._unserved[peer] = time.monotonic() + UNSERVED_S
 
     def serves(self, peer: str) -> bool:
-        """Whether it counts what a peer claims: who answers nothing has lost its claims for those who asked it."""
-        return peer not in self._silent and self._unserved.get(peer, 0.0) <= time.monotonic()
+        """Whether it counts what a peer claims: who was tried in vain has lost its claims for those who tried it."""
+        return self._unserved.get(peer, 0.0) <= time.monotonic()
 
     @property
     def any_dead(self) -> bool:
@@ -165,9 +159,7 @@ class Members:
         self._unserved = {peer: until for peer, until in self._unserved.items() if not self.serves(peer)}
         # what such a peer told of its experts may live a little longer
         self._dead = {peer: until for peer, until in self._dead.items() if until + ANNOUNCE_PEER_S > now}
-        return bool(self._dead or self._silent or self._unserved) or any(
-            self.node.distrusts(parse_peer(peer)) for peer in self._read
-        )
+        return bool(self._dead or self._unserved) or any(self.node.distrusts(parse_peer(peer)) for peer in self._read)
 
     def _is_dead(self, peer: str, expires: float) -> bool:
         """Whether a record is one from before the peer was found dead, or of one that was banned."""

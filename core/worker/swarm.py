@@ -14,7 +14,6 @@ from core.contracts.files import TRUNK
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.notices import Notice, notice
-from core.contracts.remote_experts import SILENT
 from core.contracts.trunk_status import ForTrunk, TrunkStatus
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
@@ -126,7 +125,6 @@ class Swarm:
 
     def _listen(self) -> None:
         self._compute.calls.listen(pipe.READING, self._read)
-        self._compute.calls.listen(SILENT, self._members.silenced)
 
     def _made_credit(self, book: CreditBook) -> CreditExchange:
         seen = self._agreement.seen if self._agreement else dict[bytes, int]
