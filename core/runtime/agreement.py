@@ -100,6 +100,9 @@ class Agreement:
         self._experts: dict[Uid, _Expert] = {}
         self._callers: OrderedDict[str, _Caller] = OrderedDict()
         self._chance: dict[int, Tensor] = {}
+        self._first: str | None = None
+        self._is_alone = True
+        """Whether nobody has called but the first caller, who is measured by nobody."""
 
     def factor(self, caller: str, uid: Uid, inputs: Tensor, gradients: Tensor) -> float:
         """How much a call's gradients count, from `LEAST` to 1; some calls are looked at, too.
@@ -110,6 +113,8 @@ class Agreement:
             inputs: [n, ..., width], finite.
             gradients: likewise, by the expert's outputs.
         """
+        self._first = caller if self._first is None else self._first
+        self._is_alone = self._is_alone and caller == self._first
         expert = self._experts.get(uid) or self._experts.setdefault(uid, _Expert())
         if expert.is_looked_at():
             self._look(caller, expert, _rows(inputs), _rows(gradients))
@@ -122,7 +127,7 @@ class Agreement:
             caller: as in `factor`.
         """
         known = self._callers.get(caller)
-        if not caller:
+        if not caller or self._is_alone:
             return 1.0
         if known is None or known.weight < ENOUGH:
             return NEW

@@ -64,6 +64,8 @@ def test_who_lies_no_more_counts_again() -> None:
 
 def test_nobody_is_judged_by_a_few_calls_or_where_nothing_is_in_common() -> None:
     swarm = Swarm()
+    assert swarm.call("a") == 1.0, "who is alone is measured by nobody"
+    swarm.call("b")
     for _ in range(ENOUGH // 2):
         assert [swarm.call(caller, -TRUE if caller == "b" else TRUE) for caller in "abc"] == [NEW] * 3
     swarm = Swarm()
