@@ -29,15 +29,16 @@ def rate(value: float) -> str:
 
 
 def pace(task: str, per_s: float) -> str:
-    """What a run trains on in a second: "4.2 kB of text", "312 samples".
+    """What a run trains on in a second: "4.2 kB of text", "4,200 tokens", "312 samples".
 
     Args:
         task: of the run, a name of `TASKS`.
-        per_s: samples; of text, a sample is a byte.
+        per_s: what the run counts, by its task's unit.
     """
-    if TASKS[task].in_tokens:
+    unit = TASKS[task].unit
+    if unit == "bytes":
         return tr("{size} of text", size=data_size(per_s))
-    return tr("{rate} samples", rate=rate(per_s))
+    return tr("{rate} tokens", rate=rate(per_s)) if unit == "tokens" else tr("{rate} samples", rate=rate(per_s))
 
 
 def short(value: float) -> str:

@@ -77,9 +77,12 @@ def figures(feed: Feed) -> list[Line]:
     if status.state == "contributing":
         lines.append(_figure(rate(status.calls_per_s), tr("calls to experts here per second")))
     steps = number(status.step)
-    what = tr("bytes of text seen by the model in {steps} steps", steps=steps)
-    if not TASKS[status.task].in_tokens:
-        what = tr("samples seen by the model in {steps} steps", steps=steps)
+    seen = {
+        "bytes": tr("bytes of text seen by the model in {steps} steps", steps=steps),
+        "tokens": tr("tokens seen by the model in {steps} steps", steps=steps),
+        "samples": tr("samples seen by the model in {steps} steps", steps=steps),
+    }
+    what = seen[TASKS[status.task].unit]
     lines.append(_figure(number(status.samples), what))
     if status.loss is not None:
         lines.append(_figure(number(status.loss, 3), tr("training loss")))

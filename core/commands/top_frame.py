@@ -120,7 +120,7 @@ def _runs(status: Status) -> Table:
 
 
 def _run(run: RunStatus) -> Sequence[str]:
-    in_tokens = TASKS[run.task].in_tokens
+    in_bytes = TASKS[run.task].unit == "bytes"
     title = (
         f"{run.title}: {english.phrase(run.waits)}"
         if run.waits
@@ -130,8 +130,8 @@ def _run(run: RunStatus) -> Sequence[str]:
     )
     return (
         printable(title),
-        traffic(run.samples_per_s) if in_tokens else f"{run.samples_per_s:,.0f}",
-        traffic(run.samples) if in_tokens else f"{run.samples:,}",
+        traffic(run.samples_per_s) if in_bytes else f"{run.samples_per_s:,.0f}",
+        traffic(run.samples) if in_bytes else f"{run.samples:,}",
         f"{run.step:,}",
         "-" if run.loss is None else f"{run.loss:.3f}",
         "-" if run.accuracy is None else f"{run.accuracy:.1%}",

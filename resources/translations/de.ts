@@ -375,12 +375,16 @@
       <translation>Dieser PC</translation>
     </message>
     <message>
-      <source>{rate} samples</source>
-      <translation>{rate} Beispiele</translation>
-    </message>
-    <message>
       <source>{size} of text</source>
       <translation>{size} Text</translation>
+    </message>
+    <message>
+      <source>{rate} tokens</source>
+      <translation>{rate} Tokens</translation>
+    </message>
+    <message>
+      <source>{rate} samples</source>
+      <translation>{rate} Beispiele</translation>
     </message>
     <message>
       <source>bn</source>
@@ -2849,6 +2853,13 @@
       <translation>Diesen Lauf verlassen</translation>
     </message>
     <message numerus="yes">
+      <source>sample(s)</source>
+      <translation>
+        <numerusform>Beispiel</numerusform>
+        <numerusform>Beispiele</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
       <source>call(s)</source>
       <translation>
         <numerusform>Aufruf</numerusform>
@@ -2906,13 +2917,6 @@
     <message>
       <source>All of the time, as there is no other run.</source>
       <translation>Die ganze Zeit, da es keinen anderen Lauf gibt.</translation>
-    </message>
-    <message numerus="yes">
-      <source>sample(s)</source>
-      <translation>
-        <numerusform>Beispiel</numerusform>
-        <numerusform>Beispiele</numerusform>
-      </translation>
     </message>
     <message>
       <source>Picture of the run</source>
@@ -3891,10 +3895,6 @@
       <translation>Hearth läuft nicht</translation>
     </message>
     <message>
-      <source>bytes of text seen by the model in {steps} steps</source>
-      <translation>Bytes Text hat das Modell in {steps} Schritten gesehen</translation>
-    </message>
-    <message>
       <source>answered a call</source>
       <translation>hat geantwortet</translation>
     </message>
@@ -3913,6 +3913,14 @@
     <message>
       <source>Touch it and it is yours within {time} (p95, last {count} times).</source>
       <translation>Berühre ihn, und er gehört binnen {time} wieder dir (p95, die letzten {count} Male).</translation>
+    </message>
+    <message>
+      <source>bytes of text seen by the model in {steps} steps</source>
+      <translation>Bytes Text hat das Modell in {steps} Schritten gesehen</translation>
+    </message>
+    <message>
+      <source>tokens seen by the model in {steps} steps</source>
+      <translation>Tokens hat das Modell in {steps} Schritten gesehen</translation>
     </message>
     <message>
       <source>samples seen by the model in {steps} steps</source>

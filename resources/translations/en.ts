@@ -284,17 +284,17 @@
       </translation>
     </message>
     <message numerus="yes">
-      <source>call(s)</source>
-      <translation>
-        <numerusform>call</numerusform>
-        <numerusform>calls</numerusform>
-      </translation>
-    </message>
-    <message numerus="yes">
       <source>sample(s)</source>
       <translation>
         <numerusform>sample</numerusform>
         <numerusform>samples</numerusform>
+      </translation>
+    </message>
+    <message numerus="yes">
+      <source>call(s)</source>
+      <translation>
+        <numerusform>call</numerusform>
+        <numerusform>calls</numerusform>
       </translation>
     </message>
     <message numerus="yes">

@@ -130,6 +130,7 @@ def test_each_run_says_what_it_does_for_whom_and_what_this_pc_gave(
     [
         ({}, "contributing", "Training", "312 B of text per second"),
         ({"task": "picture"}, "contributing", "Training", "312 samples per second"),
+        ({"task": "tokens"}, "contributing", "Training", "312 tokens per second"),
         ({"phase": "absent"}, "contributing", "Preparing", "has not started"),
         ({"phase": "stopping"}, "contributing", "Stopping", "saves its work"),
         ({"reached": True}, "contributing", "Goal reached", "nothing is left to train"),

@@ -16,6 +16,7 @@ from app.theme import theme
 from app.widgets.basics import Figure, Figures, Label, Notice, Pair, Panel, Pill, StaleCard
 from app.widgets.boxes import STRETCH, add, grid_box, hbox, holding, vbox
 from app.widgets.buttons import Button
+from core.contracts.kinds import TASKS
 from core.contracts.ledger import Amounts
 from core.contracts.notices import notice
 from core.contracts.run_details import RunDetails
@@ -89,6 +90,7 @@ class RunCard(StaleCard):
         self.news, self.says = Notice("peer", "info"), Notice("peer", "person")
         self._today, self._ever = Figure(tr("Computed today")), Figure(tr("Computed in total"))
         self._trained, self._calls = Figure(tr("Trained here")), Figure(tr("Answered for others"))
+        self._unit = "samples"
         self._figures = (self._today, self._ever, self._trained, self._calls)
         self.values = [figure.value for figure in self._figures]
         self.weight = NumberControl(tr("Weight of {run}", run=name), "", 1, 1, MOST_WEIGHT)
@@ -159,7 +161,7 @@ class RunCard(StaleCard):
             run: the run.
             status: the status that it is of.
         """
-        state = state_of(run, status)
+        state, self._unit = state_of(run, status), TASKS[run.task].unit
         self._glyph.set_state(state.glyph)
         self.word.setText(state.word)
         self.reason.setText(state.reason)
@@ -195,7 +197,8 @@ class RunCard(StaleCard):
         for figure, amounts in ((self._today, today), (self._ever, ever)):
             figure.set(TIME.write(amounts.seconds) if amounts.seconds else NONE)
         trained = ever.samples + ever.tokens
-        self._trained.set(number(trained), tr("bytes") if ever.tokens else tr("sample(s)", trained))
+        units = {"bytes": tr("bytes"), "tokens": tr("tokens"), "samples": tr("sample(s)", trained)}
+        self._trained.set(number(trained), units[self._unit])
         self._calls.set(number(ever.peer_calls), tr("call(s)", ever.peer_calls))
 
     def set_stale(self, since: str) -> None:
