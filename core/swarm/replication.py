@@ -62,6 +62,7 @@ MAX_COPY = 512 << 20
 """Bytes of a file that is kept for another peer."""
 TRIED = 2
 """States of other peers that are fetched of a part, if they differ: the better one counts, not the newer one."""
+WORSE = "checkpoint.worse"
 USELESS = 2.0
 """Points for each look at which a peer told of states that are of no use: the fifth within a minute means a ban. It may
 only keep them for another."""
@@ -281,14 +282,16 @@ class Copies:
             self._files.reject(sha256, why)
 
     def refuse(self, refused: Mapping[str, Notice]) -> None:
-        """Files of other peers that were tried, and are of no use: who told of them is trusted less.
+        """Files of other peers that were tried, and are of no use. Who told of one that training does not lead to is
+        trusted less; an honest state may be worse than another one.
 
         Args:
             refused: by path, why.
         """
         for path, why in refused.items():
             self.reject(Path(path).stem, str(why))
-        for peer in {peer for path in refused for peer in self._tellers.get(Path(path).stem, ())}:
+        false = [Path(path).stem for path, why in refused.items() if why.code != WORSE]
+        for peer in {peer for stem in false for peer in self._tellers.get(stem, ())}:
             self._node.strike(peer, USELESS)
 
     async def _fetch(self, file: PartFile, peers: Sequence[PeerId]) -> Path:

@@ -171,9 +171,10 @@ async def test_ten_thousand_members_that_are_none_cost_little(
     verdicts: Counter[Verdict] = Counter()
     for start in range(0, len(nobodies), 400):
         store = Store([sign(nobody) for nobody in nobodies[start : start + 400]], False)
-        reply, _ = await mallory.call(PeerId(where.peer), "dht.store", store, Stored, deadline_s=30)
-        verdicts.update(map(Verdict, reply.verdicts))
-    assert verdicts.keys() == {Verdict.STORED, Verdict.KEY_FULL} and verdicts[Verdict.STORED] <= KEY_SUBKEYS
+        with contextlib.suppress(CallRefused):  # as much of it keeps the worker busy
+            reply, _ = await mallory.call(PeerId(where.peer), "dht.store", store, Stored, deadline_s=30)
+            verdicts.update(map(Verdict, reply.verdicts))
+    assert {*verdicts} - {Verdict.KEY_FULL} == {Verdict.STORED} and verdicts[Verdict.STORED] <= KEY_SUBKEYS
 
     process = psutil.Process(victim.process.pid)
     used, began = sum(process.cpu_times()[:2]), time.monotonic()

@@ -113,7 +113,7 @@ async def test_a_peer_that_floods_does_not_starve_another(where: PeerAddress) ->
 async def test_a_stranger_asks_the_model_a_little_and_trains_all_the_same(where: PeerAddress) -> None:
     """See `core.swarm.allowance`, and `core.compute.lead` for training without gradients."""
     async with worked_peer() as node:
-        client, rows = Client(node, where), 2048
+        client, rows = Client(node, where), 512
         asked = 0
         with pytest.raises(RemoteFault, match="ask again later") as refused:
             while asked < 2 * LITTLE:
