@@ -151,7 +151,8 @@ def test_what_is_started_and_lifted_outlives_a_pause_and_a_kill(tmp_path: Path) 
     running.call("pause")
     running.call("resume")
     running.call("lift", {"rule": "battery"})
-    wait_until(lambda: "battery" in (tmp_path / "wishes.json").read_text(), "the wishes to be saved")
+    wishes = tmp_path / "wishes.json"
+    wait_until(lambda: wishes.exists() and "battery" in wishes.read_text(), "the wishes to be saved")
     running.process.kill()
     running.process.communicate()
     with worker(tmp_path) as again:
