@@ -295,6 +295,8 @@ def attacked(order: Order) -> Iterator[subprocess.Popen[str]]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if process.stdout:
+            process.stdout.close()
 
 
 # honest workers
