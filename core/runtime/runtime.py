@@ -95,6 +95,7 @@ class Runtime:
         self.passes = 0
         """Passes that served them: fewer, where several requests were joined."""
         self.failures: Counter[Uid] = Counter()
+        """Passes that failed, by expert."""
         for backend in backends.values():
             self.add(backend)
         kernel_gate.listen(self._wake.set, rests=True)
