@@ -166,7 +166,7 @@ class Runtime:
             is_question: whether another process asks the model: that comes after training.
             crowd: with whom the caller counts as one in what experts learn; "": alone.
         """
-        request = Request(len(calls), caller, deadline, done, _turn(caller, is_question), crowd)
+        request = Request(len(calls), caller, deadline, done, QUESTION * is_question + caller, crowd)
         for index, call in enumerate(calls):
             pool = self._pools.get((call.uid, direction))
             if problem := problem_of(call, pool):
@@ -187,7 +187,7 @@ class Runtime:
         """Seconds until a new request is served, if every caller goes on asking."""
         pools = [(self._pools.get((call.uid, direction)), call.inputs.shape[0]) for call in calls]
         cost = sum(pool.cost(rows) for pool, rows in pools if pool is not None)
-        return self._turns.ahead(_turn(caller, is_question), cost) * self._pace / self._kernel_gate.share
+        return self._turns.ahead(QUESTION * is_question + caller, cost) * self._pace / self._kernel_gate.share
 
     @property
     def load(self) -> float:
@@ -395,7 +395,3 @@ class Runtime:
 def _now() -> float:
     """The running loop's clock: that of time.monotonic(), but a simulated loop has its own."""
     return asyncio.get_running_loop().time()
-
-
-def _turn(caller: str, is_question: bool) -> str:
-    return QUESTION + caller if is_question else caller

@@ -146,7 +146,7 @@ async def test_payloads_and_small_calls_side_by_side() -> None:
         sent = os.urandom(16 * limits.MIB)
         large = [
             asyncio.create_task(node.call(identity.peer, "echo", Number(i), Number, sent, deadline_s=60))
-            for i in range(12)
+            for i in range(7)  # as much as one peer may leave unread
         ]
         latencies, memory = [], []
         while not all(task.done() for task in large):
@@ -156,7 +156,7 @@ async def test_payloads_and_small_calls_side_by_side() -> None:
             memory.append(there.memory_info().rss)
         assert all(answer == sent for _, answer in await asyncio.gather(*large))
         assert len(latencies) > 5
-        assert statistics.median(latencies) < 1.0  # 192 MB before each of them would take longer
+        assert statistics.median(latencies) < 1.0  # 112 MiB before each of them would take longer
         assert max(memory) < limits.RECEIVING + 256 * limits.MIB
 
 
