@@ -10,7 +10,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QSettings, QTimer, Signal
 
-from app.formats import data_size, number
+from app.formats import number
 from app.language import told, tr
 from app.pages.contribution.history import KINDS, for_others
 from app.worker.client import WorkerClient
@@ -74,7 +74,7 @@ def words(figure: str, reached: float) -> str:
         case "samples":
             return tr("This PC has trained {count} samples.", count=number(reached))
         case _:
-            return tr("This PC has trained {size} of text.", size=data_size(reached))
+            return tr("This PC has trained {count} tokens.", count=number(reached))
 
 
 class Milestones:

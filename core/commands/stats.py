@@ -92,7 +92,7 @@ def _rows(amounts: list[Amounts]) -> list[list[str]]:
         ("Combined for others' trunk", lambda a: a.reduced, lambda a: traffic(a.reduced)),
         ("Expert calls for itself", lambda a: a.calls - a.peer_calls, lambda a: f"{a.calls - a.peer_calls:,}"),
         ("Samples trained here", lambda a: a.samples, lambda a: f"{a.samples:,}"),
-        ("Bytes of text trained here", lambda a: a.tokens, lambda a: f"{a.tokens:,}"),
+        ("Tokens trained here", lambda a: a.tokens, lambda a: f"{a.tokens:,}"),
         ("In the common trunk", lambda a: a.accepted, lambda a: f"{a.accepted:,}"),
         ("Compute time", lambda a: a.seconds, lambda a: duration(a.seconds)),
         ("Received from peers", lambda a: a.bytes_in, lambda a: traffic(a.bytes_in)),

@@ -182,7 +182,7 @@ def _for_others(amounts: Amounts) -> str:
 def _for_itself(amounts: Amounts) -> str:
     done = [f"{_short(amounts.calls - amounts.peer_calls)} calls"] * bool(amounts.calls)
     done += [f"{_short(amounts.samples)} samples"] * bool(amounts.samples or not amounts.tokens)
-    return ", ".join(done + [f"{traffic(amounts.tokens)} of text"] * bool(amounts.tokens))
+    return ", ".join(done + [f"{_short(amounts.tokens)} tokens"] * bool(amounts.tokens))
 
 
 def _in_total(amounts: Amounts) -> str:

@@ -38,7 +38,7 @@ class Amounts(msgspec.Struct, frozen=True):
     samples: int = 0
     """Trained on by this PC's Trainer, in runs whose samples are pictures."""
     tokens: int = 0
-    """The same of runs of text: there a sample is a byte."""
+    """The same of runs of text: there a sample is a token, or a byte where the model reads bytes."""
     calls: int = 0
     """Expert calls served, ..."""
     peer_calls: int = 0

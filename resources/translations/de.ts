@@ -402,8 +402,8 @@
       <translation>Dieser PC hat {count} Beispiele trainiert.</translation>
     </message>
     <message>
-      <source>This PC has trained {size} of text.</source>
-      <translation>Dieser PC hat {size} Text trainiert.</translation>
+      <source>This PC has trained {count} tokens.</source>
+      <translation>Dieser PC hat {count} Token trainiert.</translation>
     </message>
     <message>
       <source>Quit Hearth and start it again to use it.</source>
@@ -592,8 +592,8 @@
       <translation>Bilder (*.png)</translation>
     </message>
     <message>
-      <source>Samples and text trained</source>
-      <translation>Beispiele und Texte</translation>
+      <source>Samples and tokens trained</source>
+      <translation>Beispiele und Token</translation>
     </message>
     <message>
       <source>This PC has shared its idle time with a neural network of volunteers.</source>
@@ -720,6 +720,10 @@
       <translation>Läufe</translation>
     </message>
     <message>
+      <source>{count} tokens</source>
+      <translation>{count} Token</translation>
+    </message>
+    <message>
       <source>paused</source>
       <translation>pausiert</translation>
     </message>
@@ -744,8 +748,20 @@
       <translation>Störung</translation>
     </message>
     <message>
-      <source>Text trained</source>
-      <translation>Trainierter Text</translation>
+      <source>tokens</source>
+      <translation>Token</translation>
+    </message>
+    <message>
+      <source>k tokens</source>
+      <translation>k Token</translation>
+    </message>
+    <message>
+      <source>M tokens</source>
+      <translation>M Token</translation>
+    </message>
+    <message>
+      <source>Tokens trained</source>
+      <translation>Trainierte Token</translation>
     </message>
     <message>
       <source>Calls to experts here</source>
@@ -865,8 +881,8 @@
       <translation>hier trainierte Beispiele</translation>
     </message>
     <message>
-      <source>of text trained here</source>
-      <translation>Text hier trainiert</translation>
+      <source>trained here</source>
+      <translation>hier trainiert</translation>
     </message>
     <message>
       <source>of electricity</source>
@@ -1332,12 +1348,12 @@
       <translation>Energie, etwa</translation>
     </message>
     <message>
-      <source>Samples + text</source>
-      <translation>Beispiele + Text</translation>
+      <source>Samples + tokens</source>
+      <translation>Beispiele + Token</translation>
     </message>
     <message>
-      <source>Text</source>
-      <translation>Text</translation>
+      <source>Tokens</source>
+      <translation>Token</translation>
     </message>
     <message>
       <source>Warnings</source>
@@ -1942,10 +1958,6 @@
     <message>
       <source>It is drawn from the likeliest bytes that together have this share; 100% draws from all.</source>
       <translation>Gezogen wird aus den wahrscheinlichsten Bytes, die zusammen diesen Anteil haben; 100 % zieht aus allen.</translation>
-    </message>
-    <message>
-      <source>tokens</source>
-      <translation>Token</translation>
     </message>
     <message>
       <source>Length in tokens</source>

@@ -104,7 +104,7 @@ def test_it_shows_what_the_ledger_tells(page: tuple[MainWindow, ContributionPage
     assert f"{ever} in total" in texts(contribution.lent)
     both = [KINDS["samples"].short(totals.all.amounts.samples), KINDS["tokens"].short(totals.all.amounts.tokens)]
     assert f"{' + '.join(both)} in total" in texts(contribution.trained), "samples of pictures, and of text"
-    assert "Samples and text trained" in texts(contribution.trained)
+    assert "Samples and tokens trained" in texts(contribution.trained)
     assert "about" in texts(contribution.energy) and "about" not in texts(contribution.lent)
     plot = contribution.history.plot
     assert len(plot.bars.labels) == 30 and plot.bars.labels[-1] == "Today"
@@ -152,7 +152,7 @@ def test_wider_figures_take_two_rows_instead_of_leaving_the_window(
     wide = msgspec.structs.replace(totals.today.amounts, samples=44_512, tokens=674_000_000, kwh=88.88, calls=88_888)
     today = msgspec.structs.replace(totals.today, amounts=wide)
     contribution._show_totals(msgspec.structs.replace(totals, today=today, week=today))
-    assert contribution.trained.accessibleName() == "Samples and text trained: 44,512 samples + 674 MB today"
+    assert contribution.trained.accessibleName() == "Samples and tokens trained: 44,512 samples + 674 M tokens today"
 
     def fits() -> bool:
         cards = contribution._cards

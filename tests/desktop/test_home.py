@@ -236,8 +236,8 @@ def test_today_is_what_the_ledger_tells(qtbot: QtBot, toy: ToyWorker, folder: Pa
         "3 h 12 min",
         "shared, 2 h 40 min of it on the GPU",
         "48,210",
-        "Text",
-        "4.2",
+        "Tokens",
+        "4.20",
         "Energy, about",
         "0.41",
     ):
@@ -261,7 +261,7 @@ def test_today_counts_text_and_pictures(qtbot: QtBot, toy: ToyWorker, folder: Pa
     toy.tell_of(read_only(folder))
     client, window, page, _ = beside
     dial(qtbot, client, window)
-    qtbot.waitUntil(lambda: page.today._trained.accessibleName() == "Samples + text: 44,512 + 674 kB")
+    qtbot.waitUntil(lambda: page.today._trained.accessibleName() == "Samples + tokens: 44,512 + 674 k tokens")
 
 
 @pytest.mark.parametrize("state", ["paused", "yielding", "waiting"])

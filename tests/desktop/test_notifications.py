@@ -50,7 +50,7 @@ def test_a_milestone_is_told_once_and_not_what_was_reached_before() -> None:
     after = Milestones(first.kept)
     assert after.look(Amounts(samples=10_000_000, seconds=40_000.0)) is None
     told = after.look(Amounts(samples=10_000_000, seconds=360_000.0, tokens=100_000_000))
-    assert told == "This PC has shared 100 hours of compute time. This PC has trained 100 MB of text."
+    assert told == "This PC has shared 100 hours of compute time. This PC has trained 100,000,000 tokens."
 
 
 class Heard:

@@ -177,7 +177,7 @@ def test_one_thing_has_one_rounding_wherever_it_is_written() -> None:
     assert [KINDS["samples"].short(many) for many in (154_272, 1_542_720)] == ["154,272", "1.54 M"]
     for size in (0, 812, 999.6, 4_249_000, 99_960_000, 155_700_000, 3.1e12):
         written = data_size(size)
-        assert KINDS["tokens"].short(size) == KINDS["tokens"].write(size) == written
+        assert KINDS["reduced"].short(size) == KINDS["reduced"].write(size) == written
         assert traffic(size) == written.replace(".0 ", " ")
     for kwh in (0.0042, 0.41, 12.34, 512.0):
         assert KINDS["kwh"].short(kwh) == KINDS["kwh"].write(kwh)

@@ -242,7 +242,7 @@ class ContributionPage(LookingPage):
         self.subtitle.setText(since)
         each = [period.amounts for period in (totals.today, totals.week, totals.all)]
         kinds = trained(totals.all.amounts) or ["samples"]
-        both = tr("Samples and text trained")
+        both = tr("Samples and tokens trained")
         for card, metrics, estimates in (
             (self.lent, ["seconds"], [False] * 3),
             (self.trained, kinds, [False] * 3),

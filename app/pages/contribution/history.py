@@ -87,6 +87,10 @@ def _count(words: str) -> Callable[[float], str]:
     return lambda amount: tr(words, round(amount))
 
 
+def _tokens(amount: float) -> str:
+    return tr("{count} tokens", count=count(amount))
+
+
 def _energy(kwh: float) -> str:
     return electricity(kwh, lambda value, most: number(value, most if value else 0))
 
@@ -105,13 +109,14 @@ EXACT = 100_000
 SHORTENED = 1_000_000
 """And elsewhere, as sentences have them with all of theirs."""
 PLAIN = _by_size((0, 1, ""), (EXACT, 1e3, "k"), (1e6, 1e6, "M"), (1e9, 1e9, mark("bn")))
+TOKENS = _by_size((0, 1, mark("tokens")), (EXACT, 1e3, mark("k tokens")), (1e6, 1e6, mark("M tokens")))
 SIZE = _by_size((0, 1, "B"), (1e3, 1e3, "kB"), (1e6, 1e6, "MB"), (1e9, 1e9, "GB"), (1e12, 1e12, "TB"))
 TIME = _by_size((0, 1, "s"), (MINUTE, MINUTE, "min"), (HOUR, HOUR, "h"))
 ENERGY = _by_size((0, 1e-3, "Wh"), (0.1, 1, "kWh"))
 KINDS: dict[str, Kind] = {
     "seconds": Kind(mark("Compute time"), (("seconds", "", ""),), _hours, TIME, MINUTE),
     "samples": Kind(mark("Samples trained"), (("samples", "", ""),), _count(mark("%Ln sample(s)")), PLAIN),
-    "tokens": Kind(mark("Text trained"), (("tokens", "", ""),), data_size, SIZE),
+    "tokens": Kind(mark("Tokens trained"), (("tokens", "", ""),), _tokens, TOKENS),
     "peer_calls": Kind(mark("Calls for others"), (("peer_calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
     "calls": Kind(mark("Calls to experts here"), (("calls", "", ""),), _count(mark("%Ln call(s)")), PLAIN),
     "accepted": Kind(mark("In the common trunk"), (("accepted", "", ""),), number, PLAIN),
@@ -141,13 +146,13 @@ WHY = {
 
 
 def trained(amounts: Amounts) -> list[Metric]:
-    """What says how much was trained: samples of pictures, bytes of text, or both after runs of either."""
+    """What says how much was trained: samples of pictures, tokens of text, or both after runs of either."""
     metrics: tuple[Metric, ...] = ("samples", "tokens")
     return [metric for metric in metrics if getattr(amounts, metric)]
 
 
 def together(kinds: Sequence[Kind], amounts: Sequence[float], exact: bool = False) -> str:
-    """One phrase for a figure that is of several kinds, "44.5 k + 674 kB": what there is none of is left out.
+    """One phrase for a figure that is of several kinds, "44.5 k + 674 k tokens": what there is none of is left out.
 
     Args:
         kinds: one or more.

@@ -26,7 +26,7 @@ def meaning(metric: Metric) -> str:
         "peer_calls": tr("calls for others"),
         "reduced": tr("combined for others"),
         "samples": tr("samples trained here"),
-        "tokens": tr("of text trained here"),
+        "tokens": tr("trained here"),
         "kwh": tr("of electricity"),
     }
     return words[metric]

@@ -5,9 +5,19 @@ import time
 from PySide6.QtCore import Signal
 
 from app import theme as look
-from app.formats import NONE
+from app.formats import NONE, count
 from app.language import mark, told, tr
-from app.pages.contribution.history import KINDS, Answer, Kind, bars, is_estimate, question, tight, trained
+from app.pages.contribution.history import (
+    KINDS,
+    SHORTENED,
+    Answer,
+    Kind,
+    bars,
+    is_estimate,
+    question,
+    tight,
+    trained,
+)
 from app.theme import theme
 from app.widgets.bar_plot import BarPlot
 from app.widgets.basics import Figure, Figures, Label, StaleCard
@@ -89,12 +99,13 @@ class TodayCard(StaleCard):
         """Of two kinds of run, the figure is that of the pictures, and what was trained of text stands behind it."""
         metrics = trained(today) or trained(ever)[-1:] or ["samples"]
         if len(metrics) == 2:
-            self._trained.set_label(tr("Samples + text"))
+            self._trained.set_label(tr("Samples + tokens"))
             text = KINDS["tokens"].short(today.tokens)
             self._trained.set(KINDS["samples"].short(today.samples), f"+ {text}")
         else:
-            self._trained.set_label(tr("Text") if metrics == ["tokens"] else tr("Samples"))
-            self._set(self._trained, KINDS[metrics[0]], getattr(today, metrics[0]))
+            self._trained.set_label(tr("Tokens") if metrics == ["tokens"] else tr("Samples"))
+            value, _, unit = count(getattr(today, metrics[0]), SHORTENED).partition(" ")
+            self._trained.set(value, unit)
 
     def _set(self, figure: Figure, kind: Kind, amount: float) -> None:
         value, _, unit = kind.short(amount).partition(" ")
