@@ -77,7 +77,7 @@ def dht(options: argparse.Namespace) -> None:
             )
             if stats.experts is not None:
                 print(f"{counted(stats.experts, 'expert is', 'experts are')} active in the run")
-            offset = round(stats.clock_offset_s, 1)
+            offset = round(stats.clock_apart_s, 1)
             clocks = f"{abs(offset):.1f} s {'ahead' if offset > 0 else 'behind'}" if offset else "the same as this PC's"
             known = f"other clocks are {clocks}" if stats.contacts else "no other clock is known"
             print(f"{counted(stats.own, 'record')} of this PC; {known}")

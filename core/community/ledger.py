@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-FLUSH_S = 30.0
-"""Between two writes: what a crash may lose."""
+FLUSH_S = 20.0
+"""Between two writes: what a crash may lose, and what it takes to write, is half a minute at most."""
 PRUNE_S = 3600.0
 KEPT = {MINUTE: 2 * 1440, HOUR: 62 * 24}
 """Rows' times kept, newest first, and what else is of the same day: at least two days of work by the minute, and two

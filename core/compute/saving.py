@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 TURN_S = 0.02
 """For which an expert is copied at once."""
-SAVE_S = 30.0
-"""Between two checkpoints: the most work that a crash may lose."""
+SAVE_S = 28.0
+"""From the begin of a checkpoint until the next one is there: a crash may lose no more than half a minute of work."""
 FIRST_S, LONGER = 5.0, 1.5
 """To the first checkpoint, and how much longer to each later one: in a young run a crash would lose most of it."""
 SPACE_S = 12.0
@@ -75,12 +75,14 @@ class Saving:
 
     async def regularly(self, kernel_gate: KernelGate) -> None:
         """For ever, while the gate is open."""
-        wait_s = min(FIRST_S, SAVE_S)
+        due_s, takes_s = min(FIRST_S, SAVE_S), 0.0
         while True:
-            await asyncio.sleep(wait_s)
+            await asyncio.sleep(max(due_s - 2 * takes_s, takes_s))
             if kernel_gate.is_open:
+                began = time.monotonic()
                 await self.save()
-                wait_s = min(LONGER * wait_s, SAVE_S)
+                takes_s = time.monotonic() - began
+                due_s = min(LONGER * due_s, SAVE_S)
 
     def want(self) -> None:
         """Have `whenever_wanted` save."""

@@ -130,6 +130,8 @@ class DhtStatus(msgspec.Struct, frozen=True):
     bytes: int
     own: int
     clock_offset_s: float
-    """How far other peers' clocks are ahead of this PC's."""
+    """By how much more than this PC's clock it goes by, as other peers' clocks are ahead: a minute at most."""
     experts: int | None = None
     """Active experts of the run, here or elsewhere; None: the grid is too large to be known whole."""
+    clock_apart_s: float = 0.0
+    """How far other peers' clocks are ahead of this PC's."""

@@ -26,7 +26,7 @@ def examine(network: NetworkStatus, dht: DhtStatus, brokers: Sequence[BrokerStat
     _, _, port = network.address.partition("@")
     reached, nat_known = network.reachability != "unknown", network.nat != "unknown"
     unmeasured, unknown = notice("doctor.unmeasured"), notice("verdict.unknown")
-    ahead = notice("doctor.clock_off", seconds=dht.clock_offset_s)
+    ahead = notice("doctor.clock_off", seconds=dht.clock_apart_s)
     return [
         Finding(
             "port",
@@ -60,7 +60,7 @@ def examine(network: NetworkStatus, dht: DhtStatus, brokers: Sequence[BrokerStat
         ),
         Finding(
             "clock",
-            abs(dht.clock_offset_s) < CLOCK_S if dht.contacts else None,
+            abs(dht.clock_apart_s) < CLOCK_S if dht.contacts else None,
             ahead if dht.contacts else unknown,
             notice("doctor.clock_remedy") if dht.contacts else unmeasured,
         ),

@@ -329,8 +329,8 @@ class DHTNode(Server):  # type: ignore[misc]
 
     @property
     def notes(self) -> list[Notice]:
-        """What the user is told of an upkeep that fails again and again."""
-        return self._upkeep.notes
+        """What the user is told: that an upkeep fails again and again, that the clock is wrong."""
+        return [*self._upkeep.notes, *self.clock.notes]
 
     async def upkeep(self) -> None:
         """One round: drop what expired, check some contacts, refresh a bucket, publish one's own again."""
@@ -357,7 +357,9 @@ class DHTNode(Server):  # type: ignore[misc]
     def stats(self, experts: int | None) -> DhtStatus:
         """What this node holds; `experts`: see `DhtStatus`."""
         total, keys, contacts = self.storage.total, len(self.storage.digests()), len(self.protocol.router)
-        return DhtStatus(contacts, keys, total.records, total.bytes, len(self._own), self.clock.offset, experts)
+        return DhtStatus(
+            contacts, keys, total.records, total.bytes, len(self._own), self.clock.offset, experts, self.clock.apart
+        )
 
     def contacts(self) -> list[PeerAddress]:
         """The peers in the routing table."""

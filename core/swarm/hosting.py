@@ -15,6 +15,7 @@ from core.contracts.net import of_run
 from core.contracts.notices import Notice
 from core.contracts.pipe import Progress
 from core.contracts.taking_on import Reach, Taken
+from core.dht.clock import steady
 from core.experts.dht_directory import EXPIRY_S
 from core.experts.directory import HostState
 from core.experts.grid import Uid, names
@@ -140,8 +141,8 @@ class Hosting:
         self._view: View | None = None
         self._acting = asyncio.Lock()
         self._began = self._compared = time.monotonic()
-        self._present = time.time()
-        """When this PC was last awake and in contact with others; by the wall clock, which goes on while it sleeps."""
+        self._present = steady()
+        """When this PC was last awake and in contact with others; by a clock that goes on while it sleeps."""
         self._joined: float | None = None
         self.planning = Recurring("hosting", self._tick, self._rest_s)
         node.register(of_run("host.hello", directory.run_id), Hello, self._hello)
@@ -260,7 +261,7 @@ class Hosting:
             self._life = compute.life
 
     def _note_absence(self) -> None:
-        now = time.time()
+        now = steady()
         if now - self._present > AWAY_S:
             self._hosted.renew()
         if self._dht.contacts():

@@ -7102,6 +7102,10 @@
       <translation>--listen: {why} 0.0.0.0 ist jede Adresse dieses PCs, Port 0 ein freier.</translation>
     </message>
     <message>
+      <source>network.clock_wrong</source>
+      <translation>Die Uhr dieses PCs und die anderer Peers gehen {seconds:duration} auseinander. Stelle sie, am besten nach der Netzwerkzeit.</translation>
+    </message>
+    <message>
       <source>network.fails</source>
       <translation>{times:count}-mal hintereinander ließ sich die Verbindung dieses PCs zum Netzwerk nicht pflegen ({error}). Hearth versucht es immer seltener erneut; bitte melde es.</translation>
     </message>

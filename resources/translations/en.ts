@@ -2598,6 +2598,10 @@
       <translation>--listen: {why} 0.0.0.0 is every address of this PC, port 0 a free one.</translation>
     </message>
     <message>
+      <source>network.clock_wrong</source>
+      <translation>The clock of this PC and those of other peers are {seconds:duration} apart. Set it, best by network time.</translation>
+    </message>
+    <message>
       <source>network.fails</source>
       <translation>This PC's connection to the network could not be maintained {times:count} times in a row ({error}). Hearth tries again, ever more rarely; please report it.</translation>
     </message>

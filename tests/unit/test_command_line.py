@@ -95,7 +95,7 @@ def test_a_key_that_nobody_stored_is_named(said: Any) -> None:
     [(-0.04, "the same as this PC's"), (2.0, "2.0 s ahead"), (-3.5, "3.5 s behind")],
 )
 def test_clocks_are_ahead_or_behind(said: Any, offset: float, words: str) -> None:
-    stats = msgspec.structs.replace(STATS, clock_offset_s=offset)
+    stats = msgspec.structs.replace(STATS, clock_apart_s=offset)
     assert said("dht", "stats", dht_stats=[stats])[1].endswith(f"other clocks are {words}\n")
 
 

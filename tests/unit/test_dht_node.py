@@ -490,24 +490,32 @@ class Clocks:
 
 
 @pytest.mark.parametrize("heard", [False, True])
-def test_a_clock_that_is_set_back_while_hearth_runs_is_not_followed(heard: bool) -> None:
+@pytest.mark.parametrize("jump", [DAY_S, -DAY_S])
+def test_a_clock_that_is_set_while_hearth_runs_is_not_followed(heard: bool, jump: float) -> None:
     clocks = Clocks()
     if heard:
         clocks.hear(1e9)
     clocks.go_on(100.0)
-    clocks.day -= DAY_S
+    clocks.day += jump
     assert clocks.clock.now() == 1e9 + 100
     clocks.go_on(100.0)
     assert clocks.clock.now() == 1e9 + 200
-    clocks.day += DAY_S + 3600.0  # set right again; then the PC sleeps
-    assert clocks.clock.now() == 1e9 + 3800
+    clocks.hear(1e9 + 200)
+    assert [(note.code, note.args["seconds"]) for note in clocks.clock.notes] == [("network.clock_wrong", DAY_S)]
+    clocks.day -= jump  # set right again; then the PC sleeps
+    clocks.go_on(3600.0)
+    assert clocks.clock.now() == 1e9 + 3800 and not clocks.clock.notes
 
 
-def test_a_clock_that_was_a_day_ahead_is_followed_when_it_is_set_right() -> None:
+@pytest.mark.parametrize("wrong", [DAY_S, -DAY_S])
+def test_a_clock_that_was_wrong_at_the_start_is_told_and_followed_when_it_is_set_right(wrong: float) -> None:
     clocks = Clocks()
-    clocks.hear(1e9 - DAY_S)
-    clocks.day -= DAY_S
-    assert clocks.clock.now() == 1e9 - DAY_S
+    clocks.hear(1e9 - wrong)
+    assert [(note.code, note.args["seconds"]) for note in clocks.clock.notes] == [("network.clock_wrong", DAY_S)]
+    clocks.day -= wrong
+    assert clocks.clock.now() == 1e9 - wrong
+    clocks.hear(1e9 - wrong)
+    assert not clocks.clock.notes
 
 
 async def test_a_peer_whose_clock_is_a_minute_slow_takes_part() -> None:

@@ -1,0 +1,165 @@
+"""Workers that stay while another comes and goes: what each process takes of the PC does not grow.
+
+Two workers train for `HEARTH_SOAK_S` seconds (20 minutes unless told), and a third one is killed and started again
+every half minute. After a warm-up, the trend of each figure of each process of the two that stay is extrapolated to a
+day. Of memory, the least that may be seen depends on the time: twenty minutes tell 200 MB a day, not less.
+"""
+
+import os
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import psutil
+import pytest
+
+from tests.long.hostile.counted import VARIABLE, counts
+from tests.workers import HERE, RunningWorker, Workers, hearth, wait_until
+
+PROGRAM = "tests.long.hostile.counted"
+SOAK_S = float(os.environ.get("HEARTH_SOAK_S", "1200"))
+WARM_UP_S = max(SOAK_S / 3, 120.0)
+"""Not looked at: caches and tables fill."""
+LOOK_S = 5.0
+CHURN_S = 30.0
+DAY_S = 86_400.0
+SHARE = 30
+"""Per cent of the time for which each computes."""
+
+
+class Look(NamedTuple):
+    """What one process took at a moment."""
+
+    time: float
+    """Seconds since the start."""
+    memory_mb: float
+    files: float
+    sockets: float
+    threads: float
+    tasks: float
+    objects: float
+    """Of Python's collector."""
+
+
+MOST_A_DAY = {"memory_mb": 200.0, "files": 20.0, "sockets": 20.0, "threads": 10.0, "tasks": 100.0}
+"""By which a trend may grow: what is counted does not, but goes up and down with the worker that comes and goes."""
+MOST = {"files": 12.0, "sockets": 8.0, "threads": 4.0, "tasks": 30.0}
+"""Between the median of the first and that of the last quarter, whatever the trend says."""
+
+
+def look(began: float, process: psutil.Process, folder: Path) -> Look | None:
+    """Now; None while the process has not counted itself."""
+    counted = counts(folder, process.pid)
+    if counted is None:
+        return None
+    with process.oneshot():
+        memory, files = process.memory_info().rss / 2**20, process.num_fds()
+        sockets, threads = len(process.net_connections("all")), process.num_threads()
+    return Look(time.monotonic() - began, memory, files, sockets, threads, *counted)
+
+
+def processes(running: RunningWorker) -> Iterator[tuple[str, psutil.Process]]:
+    """Of a worker: itself and its compute."""
+    yield "worker", psutil.Process(running.process.pid)
+    compute = running.compute()
+    assert compute is not None, "compute has gone"
+    yield "compute", compute
+
+
+def trend(looks: list[Look], figure: str) -> float:
+    """By which a figure grows in a day: the median of the slopes between looks that lie half of the time apart (after
+    Theil and Sen), so that single peaks do not count."""
+    half = len(looks) // 2
+    values = [(one.time, getattr(one, figure)) for one in looks]
+    slopes = [(b - a) / (later - earlier) for (earlier, a), (later, b) in zip(values, values[half:], strict=False)]
+    return statistics.median(slopes) * DAY_S
+
+
+def grown(looks: list[Look], figure: str) -> float:
+    """From the first to the last quarter, as medians."""
+    quarter = len(looks) // 4
+    first, last = looks[:quarter], looks[-quarter:]
+    return statistics.median(getattr(one, figure) for one in last) - statistics.median(
+        getattr(one, figure) for one in first
+    )
+
+
+class Churn:
+    """A worker that is killed every half minute, and started again in the same folder."""
+
+    def __init__(self, workers: Workers, folder: Path, arguments: tuple[str, ...]) -> None:
+        self._workers, self._folder, self._arguments = workers, folder, arguments
+        self.kills = -1
+        self._due, self._running = 0.0, None
+
+    _running: RunningWorker | None
+
+    def go_on(self) -> None:
+        """Kill and start, if it is time to."""
+        if time.monotonic() < self._due:
+            return
+        if self._running is not None:
+            family = [psutil.Process(self._running.process.pid)]
+            family += family[0].children(recursive=True)
+            for process in family:
+                process.kill()
+            self._running.process.wait()
+            psutil.wait_procs(family, 60.0)
+        self._running = self._workers.start(self._folder, *self._arguments, program=PROGRAM, share=SHARE)
+        self.kills += 1
+        self._due = time.monotonic() + CHURN_S
+
+
+@pytest.mark.timeout(SOAK_S + 900)
+def test_nothing_grows_while_a_worker_comes_and_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = tmp_path / "counts"
+    counted.mkdir()
+    monkeypatch.setenv(VARIABLE, str(counted))
+    found: dict[tuple[str, str], list[Look]] = defaultdict(list)
+    roles = ("--role", "host,train,backbone"), ("--role", "host,train")
+    with Workers() as workers:
+        stay = {"first": workers.start(tmp_path / "first", "--listen", HERE, *roles[0], program=PROGRAM, share=SHARE)}
+        known = ("--bootstrap", hearth(stay["first"].folder, "address").stdout.strip())
+        others = ("--listen", HERE, *roles[1], *known)
+        stay["second"] = workers.start(tmp_path / "second", *others, program=PROGRAM, share=SHARE)
+        for each in stay.values():
+            each.until(lambda status: status.step > 0, "training")
+        of = {(name, kind): one for name, each in stay.items() for kind, one in processes(each)}
+        wait_until(lambda: all(counts(counted, one.pid) for one in of.values()), "the first counts")
+        churn = Churn(workers, tmp_path / "third", others)
+        began = time.monotonic()
+        before = {name: each.status().step for name, each in stay.items()}
+        while time.monotonic() - began < SOAK_S:
+            churn.go_on()
+            for who, process in of.items():
+                if now := look(began, process, counted):
+                    found[who].append(now)
+            time.sleep(LOOK_S)  # the pace of a measurement
+        steps = {name: each.status().step - before[name] for name, each in stay.items()}
+        assert {(name, kind): one for name, each in stay.items() for kind, one in processes(each)} == of, "one has died"
+    (tmp_path / "looks.json").write_bytes(msgspec.json.encode({" ".join(who): looks for who, looks in found.items()}))
+    print(f"{SOAK_S:.0f} s with {churn.kills} kills of a third worker, {steps} steps")
+    check(found)
+    assert all(steps.values())
+
+
+def check(found: Mapping[tuple[str, str], list[Look]]) -> None:
+    """That no figure of any process grows."""
+    faults = []
+    for (name, kind), all_looks in found.items():
+        looks = [one for one in all_looks if one.time > WARM_UP_S]
+        for figure in Look._fields[1:]:
+            values = [getattr(one, figure) for one in looks]
+            a_day, more = trend(looks, figure), grown(looks, figure)
+            told = (
+                f"{name} {kind}: {figure} {values[0]:.0f} -> {values[-1]:.0f}, median {statistics.median(values):.0f}"
+            )
+            told += f", {a_day:+.0f} a day, {more:+.1f} from the first to the last quarter"
+            print(told)
+            if a_day > MOST_A_DAY.get(figure, float("inf")) and more > 1 or more > MOST.get(figure, float("inf")):
+                faults.append(told)
+    assert not faults, faults
