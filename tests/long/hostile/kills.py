@@ -27,9 +27,11 @@ import msgspec  # isort: skip
 
 Killed = Literal["worker", "compute", "both"]
 LOOK_S = 0.3
-LATEST_S = 60.0
+LATEST_S = 45.0
 """The longest that it is left alone; half of the kills come in the first seconds of a start."""
 EARLY_S = 6.0
+SHARE = 20
+"""Per cent of the time for which each computes: the rest is for starting."""
 ORPHAN_S = 120.0
 """In which compute has to end after its worker; on a crowded machine it takes long until torch is there."""
 SETTING = "price_kwh"
@@ -77,7 +79,7 @@ class Victim:
         """
         self.folder, self._arguments, self._random = folder, arguments, random.Random(seed)
         self.run = folder / RUNS / DIGITS
-        self.running: RunningWorker = RunningWorker(folder, *arguments)
+        self.running: RunningWorker = RunningWorker(folder, *arguments, share=SHARE)
         self.running.until(lambda status: status.step > 0, "training")
         self._key, self._price = (folder / "identity.key").read_bytes(), 0.0
         self._told: list[Told] = []
@@ -111,7 +113,7 @@ class Victim:
             assert not orphans, f"compute outlives its worker: {orphans}"
             lost_s = self._left(moment)
             began = time.monotonic()
-            self.running = Starting(self.folder, *self._arguments)
+            self.running = Starting(self.folder, *self._arguments, share=SHARE)
             if self._random.random() < 0.7:  # else the next kill may come while it starts
                 self._answers(began)
                 answered_s = time.monotonic() - began
