@@ -88,6 +88,7 @@ class ControlServer:
             ) from error
         try:
             self._write_address()
+            self._place = self._place_now()
         except OSError as error:
             self._server.close()
             raise DataFolderError(
@@ -112,6 +113,11 @@ class ControlServer:
     def _write_address(self) -> None:
         _write_private(self._folder / ADDRESS_FILE, self._address())
 
+    def _place_now(self) -> tuple[int, int]:
+        """Which folder has the name of the data folder."""
+        found = self._folder.stat()
+        return found.st_dev, found.st_ino
+
     def _address_is_there(self) -> bool:
         try:
             return read_regular(self._folder / ADDRESS_FILE) == self._address()
@@ -119,11 +125,14 @@ class ControlServer:
             return False
 
     async def _watch_address(self) -> None:
-        """Write the file again if somebody removed or changed it; end if the whole data folder is gone."""
+        """Write the file again if somebody removed or changed it; end if the whole data folder is gone, also if there is
+        another one of its name: compute makes folders as it saves, but no key, settings or ledger."""
         told = False
         while True:
             await asyncio.sleep(WATCH_S)
             try:
+                if self._place_now() != self._place:
+                    raise FileNotFoundError
                 if not self._address_is_there():
                     self._write_address()
             except FileNotFoundError:

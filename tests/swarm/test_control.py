@@ -200,6 +200,7 @@ def test_a_worker_whose_files_are_removed_is_reached_again_or_ends(tmp_path: Pat
         wait_until((folder / ADDRESS_FILE).exists, "a new address file")
         assert hearth(folder, "status").returncode == 0
         shutil.rmtree(folder)
+        (folder / "runs").mkdir(parents=True)  # as compute makes it, when it saves
         wait_until(lambda: running.process.poll() is not None, "the end of a worker without a folder")
 
 

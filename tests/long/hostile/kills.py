@@ -1,11 +1,10 @@
-"""A worker among others whose processes are killed at random moments, and what its data folder holds after each kill."""
+"""A worker whose processes are killed at random moments, and what its data folder holds after each kill."""
 
 import contextlib
 import json
 import random
 import shutil
 import sqlite3
-import subprocess
 import time
 from pathlib import Path
 from typing import Literal, NamedTuple

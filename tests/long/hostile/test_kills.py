@@ -72,8 +72,7 @@ def _tell(kills: list[Kill], seconds: float) -> None:
     print(f"age at the kill: {ages[0]:.1f} to {ages[-1]:.1f} s, median {statistics.median(ages):.1f}")
     for what in kills[0].lost_s:
         lost = sorted(kill.lost_s[what] for kill in kills)
-        print(
-            f"lost of {what}: median {statistics.median(lost):.1f} s, 95% {lost[len(lost) * 95 // 100]:.1f}, at most {lost[-1]:.1f}"
-        )
+        usual, most = statistics.median(lost), lost[len(lost) * 95 // 100]
+        print(f"lost of {what}: median {usual:.1f} s, 95% {most:.1f}, at most {lost[-1]:.1f}")
     answered = [kill.answered_s for kill in kills if kill.answered_s]
     print(f"first answer after {statistics.median(answered):.1f} s, at most {max(answered):.1f}")

@@ -160,6 +160,6 @@ def check(found: Mapping[tuple[str, str], list[Look]]) -> None:
             )
             told += f", {a_day:+.0f} a day, {more:+.1f} from the first to the last quarter"
             print(told)
-            if a_day > MOST_A_DAY.get(figure, float("inf")) and more > 1 or more > MOST.get(figure, float("inf")):
+            if (a_day > MOST_A_DAY.get(figure, float("inf")) and more > 1) or more > MOST.get(figure, float("inf")):
                 faults.append(told)
     assert not faults, faults
