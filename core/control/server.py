@@ -125,8 +125,8 @@ class ControlServer:
             return False
 
     async def _watch_address(self) -> None:
-        """Write the file again if somebody removed or changed it; end if the whole data folder is gone, also if there is
-        another one of its name: compute makes folders as it saves, but no key, settings or ledger."""
+        """Write the file again if somebody removed or changed it; end if the whole data folder is gone, also if another
+        one has its name: compute makes folders as it saves, but no key, settings or ledger."""
         told = False
         while True:
             await asyncio.sleep(WATCH_S)

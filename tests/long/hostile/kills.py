@@ -144,7 +144,8 @@ class Victim:
         with contextlib.suppress(HearthError):  # it has just started
             status = self.running.status()
             samples = self.running.ask("totals", {}, Totals).all.amounts.samples
-            self._told.append(Told(now, parts_of(status), samples))
+            if status.runs[0].phase == "training":  # else it tells of the process before, whose loss was counted
+                self._told.append(Told(now, parts_of(status), samples))
             self.attention |= {note.code for note in status.attention}
             if self._random.random() < 0.1:
                 price = round(self._random.uniform(0.1, 0.9), 3)

@@ -74,5 +74,6 @@ def _tell(kills: list[Kill], seconds: float) -> None:
         lost = sorted(kill.lost_s[what] for kill in kills)
         usual, most = statistics.median(lost), lost[len(lost) * 95 // 100]
         print(f"lost of {what}: median {usual:.1f} s, 95% {most:.1f}, at most {lost[-1]:.1f}")
+    print("worst:", *sorted(kills, key=lambda kill: max(kill.lost_s.values()))[-3:], sep="\n  ")
     answered = [kill.answered_s for kill in kills if kill.answered_s]
     print(f"first answer after {statistics.median(answered):.1f} s, at most {max(answered):.1f}")

