@@ -35,6 +35,7 @@ def free_port() -> int:
 def _kill(victim: Victim, times: int) -> list[Kill]:
     for _ in range(times):
         victim.kill_once()
+        print(victim.folder.name, victim.kills[-1])
     return victim.kills
 
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from core.contracts.errors import DataFolderError
-from core.contracts.network_status import DhtStatus
+from core.contracts.network_status import DhtStatus, Finding
 from core.contracts.status import Status
 from core.store.checkpoint_files import is_whole, manifests, read_manifest
 from tests.swarm.jumping_clock import VARIABLE
@@ -274,6 +274,7 @@ def test_a_cut_cable(tmp_path: Path) -> None:
         )
         network = one.network()
         assert network is not None and network.connected == 0
+        assert not next(found for found in one.ask("doctor", list[Finding]) if found.name == "peers").good
         one.host.mend()
         began = time.monotonic()
         wait_until(once, "each expert once")
