@@ -10,7 +10,7 @@ import itertools
 import math
 import random
 from collections import ChainMap
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import NamedTuple
 
 from torch import Tensor
@@ -82,7 +82,7 @@ def check_usual(state: Mapping[str, Tensor], norm: float) -> None:
     for name, mean in state.items():
         kind, _, parameter = name.partition(".")
         square = state.get(f"square.{parameter}") if kind == "mean" else None
-        if square is not None and bool((mean.abs() > STEEPEST * square.sqrt() + FAINT).any()):
+        if square is not None and not bool((mean.abs() <= STEEPEST * square.sqrt() + FAINT).all()):  # nor NaN
             raise CheckpointError(notice("checkpoint.unusual_moments", name=name))
 
 
@@ -93,7 +93,7 @@ def not_worse(losses: Sequence[float]) -> list[bool]:
         losses: of each, nats a sample on the same ones.
     """
     best = min((loss for loss in losses if math.isfinite(loss)), default=math.inf)
-    return [not loss > best * (1 + WORSE) + WORSE for loss in losses]
+    return [loss <= best * (1 + WORSE) + WORSE for loss in losses]
 
 
 class Place(ExpertHost):
@@ -228,18 +228,20 @@ class Trials:
         in_time = all(name is not None for passed in there.passed for name in passed.hosts)
         return not in_time or not_worse([_mean(tried), _mean(there)])[1]
 
-    async def of_trunks(self, trunks: Sequence[Trainer]) -> list[bool]:
-        """Which trunks do about as well as the best of them; all, if that cannot be told.
+    async def losses(self, trunks: Sequence[Callable[..., Awaitable[Tried]]]) -> list[float]:
+        """Of some trunks, nats a sample on the same ones.
 
         Args:
-            trunks: each with a trainer of its own.
+            trunks: a trial of each, as of `Trainer.trial`.
+
+        Raises:
+            ComputeError: that cannot be told now.
         """
-        if len(trunks) > 1:
-            with contextlib.suppress(ComputeError, TimeoutError):
-                async with asyncio.timeout(WITHIN_S):
-                    tried = [await trunk.trial(ROWS, self._directory, self._hosts) for trunk in trunks]
-                    return not_worse([*map(_mean, tried)])
-        return [True] * len(trunks)
+        try:
+            async with asyncio.timeout(WITHIN_S):
+                return [_mean(await trial(ROWS, self._directory, self._hosts)) for trial in trunks]
+        except TimeoutError:
+            raise ComputeError("A trunk could not be tried in time.") from None
 
     async def _try(self, places: Mapping[Uid, str], hosts: Mapping[str, ExpertHost]) -> Tried:
         """A pass with experts at some places.

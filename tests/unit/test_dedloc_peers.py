@@ -40,6 +40,7 @@ from core.training.models.network import build
 from core.training.trunk.dedloc import STRATEGY
 from tests.dht_peers import Peer, peers, until
 from tests.joined_calls import join
+from tests.trusting import trust
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -69,6 +70,7 @@ class Trainer:
         calls, compute = Calls(), Calls()
         self.worker.serve(calls)
         join(calls, compute)
+        trust(compute)
         self.compute = compute
         self.trunk = STRATEGY(build(run, ENDS), run, compute)
         self._work: list[asyncio.Task[None]] = []

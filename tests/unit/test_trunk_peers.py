@@ -33,6 +33,7 @@ from core.swarm.trunk.leases import Leases, heir_of, mark, syncer_of
 from core.swarm.trunk.wire import PROBES, Wire
 from tests.dht_peers import Peer, peer, until
 from tests.digits_layer import BATCH, digits
+from tests.trusting import trusting
 
 RULES = Diloco(quorum=2, grace_s=10.0)
 MANIFEST = msgspec.structs.replace(manifests.load("digits"), trunk=RULES)
@@ -51,6 +52,8 @@ class Trainer:
         made = agreement_of(manifest, Members(node.rpc, node.dht, directory), folder)
         assert isinstance(made, DiLoCo)
         self.worker = made
+        self.worker._numbers = PARTS * SIZE
+        self.worker.serve(trusting())
         self.versions: defaultdict[int, int] = defaultdict(int)
         self.numbers: dict[int, bytes] = {}
 

@@ -37,6 +37,7 @@ from core.training.trunk.strategy import TrunkStrategy, strategy_of
 from core.training.trunk.vc_asgd import Subtasks
 from tests.dht_peers import Peer, peer, peers, until
 from tests.joined_calls import join
+from tests.trusting import trust, trusting
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.workers import PATIENCE_S
 
@@ -56,6 +57,7 @@ def agreement_at(peer: Peer, run: manifests.Manifest, folder: Path) -> Agreement
     directory = DHTDirectory(peer.dht, peer.rpc, Grid(run.run, 1, (2, 2)), run.run_id)
     agreement = agreement_of(run, Members(peer.rpc, peer.dht, directory), folder)
     assert agreement is not None
+    agreement.serve(trusting())
     return agreement
 
 
@@ -65,6 +67,7 @@ def trunk_of(run: manifests.Manifest, agreement: Agreement | None = None) -> Tru
         worker, calls = Calls(), Calls()
         agreement.serve(worker)
         join(worker, calls)
+        trust(calls)
     return strategy_of(build(run, ENDS), run, calls)
 
 

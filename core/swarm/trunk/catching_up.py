@@ -4,23 +4,28 @@ Either is taken only if it is the one that the trainers name by its digest. Who 
 but blamed only for what is certainly a lie: it named the right digest of that very version before it was asked, and
 still does afterwards. A mere difference is none. What is read of a trainer may be old, one that was started anew or was
 alone for a while comes to a version by other steps than before, and processors round differently.
+
+Where two train, nobody but the giver names what it gives. So a trunk is tried by compute before it is taken. A mean is
+not: it is the gradient of one step, which the optimizer makes no longer than any other.
 """
 
 import asyncio
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import Literal, NamedTuple, Self
 
 import msgspec
 
 from core.averaging.digests import TrunkDigest
 from core.contracts.errors import CallTimeout, NetworkError
+from core.contracts.taking_on import Compared, Verdict
 from core.contracts.trunk import Agreed
 from core.contracts.trunk_rounds import AskVector, Standing
 from core.identity import PeerId
 from core.net.rpc import RpcNode
+from core.swarm.trunk.agreement import POINTS
 from core.swarm.trunk.lineage import names, newest
 from core.swarm.trunk.standings import LOOK_S, Standings
 from core.swarm.trunk.vectors import Vectors, Whole
@@ -63,7 +68,14 @@ class Named(NamedTuple):
 class CatchingUp:
     """What one trainer of a run fetches from the others."""
 
-    def __init__(self, node: RpcNode, standings: Standings, vectors: Vectors, numbers: int) -> None:
+    def __init__(
+        self,
+        node: RpcNode,
+        standings: Standings,
+        vectors: Vectors,
+        numbers: int,
+        compare: Callable[..., Awaitable[Compared]],
+    ) -> None:
         """Nothing is asked yet.
 
         Args:
@@ -71,8 +83,10 @@ class CatchingUp:
             standings: what the others tell of themselves.
             vectors: through which they give.
             numbers: of the trunk.
+            compare: tries trunks, as `Agreement.compare`.
         """
         self._node, self._standings, self._vectors, self._numbers = node, standings, vectors, numbers
+        self._compare = compare
         self._doubted: set[PeerId] = set()
         """Those who are looked at for a lie, one at a time of each."""
 
@@ -115,11 +129,19 @@ class CatchingUp:
             version = whole.told.version
             digest = await asyncio.to_thread(_digest, whole)
             named = await self._named(peer, version)
-            if named and named[digest] == max(named.values()):
+            if not named or named[digest] < max(named.values()):
+                self._doubt(peer, digest, before[peer], Named("trunk", version))
+            elif (verdict := await self._try(whole.data)) == "good":
                 log.info("The others are at step %d; peer %s gave the trunk.", version, peer.hex()[:8])
                 return whole
-            self._doubt(peer, digest, before[peer], Named("trunk", version))
+            else:
+                log.warning("The trunk of step %d that peer %s gave is %s.", version, peer.hex()[:8], verdict)
+                self._node.strike(peer, POINTS[verdict])
+                self._standings.leave_out(peer)
         raise CallTimeout("No other trainer gave the trunk that most of them have.")
+
+    async def _try(self, trunk: bytes) -> Verdict:
+        return (await self._compare([{}, {0: trunk}], moments=True)).verdicts[1]
 
     async def _named(self, giver: PeerId, version: int) -> Counter[bytes]:
         """How many trainers name each digest of a trunk, as soon as one beside the giver does, if there is one that

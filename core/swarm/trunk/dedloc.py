@@ -75,7 +75,6 @@ class DeDLOC(Agreement):
         """Whether a trainer here without others takes steps by itself."""
         run_id = manifest.run_id
         self._standings = Standings(run_id, members, self._decide)
-        self._calls: Calls | None = None
         self._gathered: Gathered | None = None
         """By the trainer here; None: there is none."""
         self._heard = 0.0
@@ -114,7 +113,7 @@ class DeDLOC(Agreement):
             self._node, members.dht, run_id, codec="fp16", grace_s=GRACE_S, share=planned_shares, clip=CLIP
         )
         self._vectors = Vectors(self._node, run_id, self._mean_of, lambda: max(self._trunks, default=0), self._trunk)
-        self._others = CatchingUp(self._node, self._standings, self._vectors, self._numbers)
+        self._others = CatchingUp(self._node, self._standings, self._vectors, self._numbers, self.compare)
 
     async def __aenter__(self) -> Self:
         self._tending.start()
@@ -167,7 +166,6 @@ class DeDLOC(Agreement):
         super().serve(calls)
         calls.listen(GATHERED, self._note)
         calls.listen(REACHED, self._reached)
-        self._calls = calls
 
     # --- who has gathered how much
 

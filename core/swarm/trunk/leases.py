@@ -21,6 +21,7 @@ from core.dht.records import own_subkey, told
 from core.swarm.hosting import LONELY_S, SETTLE_S
 from core.swarm.members import Members
 from core.swarm.placement import rank
+from core.swarm.trunk.agreement import OUT_S
 
 TICK_S = 2.0
 """Between two looks at who the syncers are."""
@@ -55,6 +56,8 @@ class Leases:
         """The living ones, this one included."""
         self._gone: dict[str, float] = {}
         """Peers that did not answer, and when what they told before expires."""
+        self._out: dict[str, float] = {}
+        """Peers of which nothing counts, and until when, time.monotonic()."""
         self._expires: dict[str, float] = {}
         self._told, self._told_at = mine(), float("-inf")
         self._began = self._joined = 0.0
@@ -64,11 +67,13 @@ class Leases:
         """Tell what is here, and read what others have; whether enough is known to claim anything."""
         self._began = self._began or time.monotonic()
         await self.tell()
-        found: dict[str, Keeper] = {}
+        found, now = dict[str, Keeper](), time.monotonic()
+        self._out = {peer: until for peer, until in self._out.items() if until > now}
         for record, keeper in told((await self._dht.get_many([self._key]))[self._key], Keeper):
             name = record.subkey
             self._expires[name] = record.expires
-            if record.expires > self._gone.get(name, 0.0) and not self._members.is_dead(record.peer):
+            is_out = name in self._out or self._members.is_dead(record.peer)
+            if record.expires > self._gone.get(name, 0.0) and not is_out:
                 found[name] = keeper
         self.keepers = {**found, self._members.me: self._told}  # as others read it: all are to decide alike
         return self._may_claim()
@@ -109,6 +114,15 @@ class Leases:
         self._gone[peer] = self._expires.get(peer, 0.0)
         self.keepers.pop(peer, None)
         self._wake.set()
+
+    def distrust(self, peer: str) -> None:
+        """A syncer gave what is of no use: what it tells counts for nothing, for a while.
+
+        Args:
+            peer: who it is.
+        """
+        self._out[peer] = time.monotonic() + OUT_S
+        self.failed(peer)
 
     async def syncer(self, part: int, patience_s: float) -> str:
         """A fragment's syncer, as soon as there is one.
