@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from core.averaging.codecs import Numbers
-from core.contracts.errors import CallRefused, CallTimeout, NetworkError, ProtocolError, RoundVoid
+from core.contracts.errors import CallRefused, CallTimeout, ComputeError, NetworkError, ProtocolError, RoundVoid
 from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
@@ -338,10 +338,12 @@ class DeDLOC(Agreement):
         """What the sums of all come to.
 
         Raises:
-            NetworkError: too few came, or the round has no result here.
+            NetworkError: too few came, or the round has no result here; a ComputeError: nobody has anything for it.
         """
         vector = await asyncio.to_thread(_mean, payload, offer.samples) if payload else None
-        if not self._standings.voters(offer.version) and vector is not None:
+        if not self._standings.voters(offer.version):
+            if vector is None:  # those that had enough have gone, or were no trainers
+                raise ComputeError(f"Nobody has anything for step {offer.version}: it is gathered for anew.")
             self._alone = True
             self._who = figures.alone(peer_text(self._node.peer), offer.samples)
             return Taken.by(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes())

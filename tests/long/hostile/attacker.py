@@ -48,6 +48,7 @@ from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.part_files import Part, pack
 from core.swarm.members import Members
+from core.swarm.signatures import Signatures
 from core.training.data.stream import open_stream
 from core.training.trainer import Trainer
 from tests.dht_peers import until
@@ -95,6 +96,7 @@ class Attacker:
         self.files: dict[str, bytes] = {}
         """What it gives, by hash."""
         self.given: list[PartFile] = []
+        self.signatures = Signatures(run_id, node.identity, Path())
         self.taken: set[str] = set()
         """Experts that others have handed over to it."""
         node.register(self._method(READ_FILE), ReadFile, self._read)
@@ -136,7 +138,8 @@ class Attacker:
             for file in self.given if peer != self.members.me else ():
                 with contextlib.suppress(HearthError):
                     keep = self._method("file.keep")
-                    await self.node.call(parse_peer(peer), keep, KeepFile(file), FileKept, deadline_s=20.0)
+                    signed = KeepFile(self.signatures.given(file))
+                    await self.node.call(parse_peer(peer), keep, signed, FileKept, deadline_s=20.0)
 
     def _read(self, request: ReadFile, payload: Payload, context: Context) -> tuple[FileRead, bytes]:
         data = self.files[request.sha256]
