@@ -7,7 +7,6 @@ it can claim nothing for others, and who vouches for a lie is known wherever the
 """
 
 import asyncio
-import contextlib
 import logging
 from pathlib import Path
 from typing import Protocol
@@ -98,12 +97,13 @@ class Signatures:
 
     async def load(self) -> None:
         """What was known before; if that is lost, this PC answers for what it keeps."""
-        with contextlib.suppress(FileNotFoundError):
-            try:
-                self._saved = _decode(await asyncio.to_thread(read_regular, self._path))
-                self._known.update(self._saved)
-            except (*UNREADABLE, OSError) as error:
-                log.warning("%s cannot be read: %s", self._path, error)
+        try:
+            self._saved = _decode(await asyncio.to_thread(read_regular, self._path))
+            self._known.update(self._saved)
+        except FileNotFoundError:
+            return
+        except (*UNREADABLE, OSError) as error:
+            log.warning("%s cannot be read: %s", self._path, error)
 
     async def save(self, files: Files) -> None:
         """Write down what has changed.

@@ -312,6 +312,19 @@ def test_a_claim_alone_takes_no_fragment_from_its_syncer() -> None:
     assert syncer_of(0, keepers) == liar, "nobody else claims it"
 
 
+async def test_who_distrusts_a_syncer_goes_on_though_its_heir_may_not_know_of_that(tmp_path: Path) -> None:
+    async with trainers(tmp_path, 2) as ([trainer, liar], _):
+        leases, name = trainer.worker._leases, peer_text(liar.node.id)
+        await until(lambda: name in leases.keepers, "the other one")
+        theirs = liar.syncs
+        await trainer.worker._tending.stop()
+        leases.distrust(name)
+        await leases.look()
+        assert name not in leases.keepers
+        leases.keepers["ab" * 32] = Keeper(dict.fromkeys(range(PARTS), 10**6), [])  # it follows the liar
+        assert {*leases.due(range(PARTS)).claims} == theirs
+
+
 async def test_a_syncer_that_was_restarted_follows_its_heir_though_others_still_name_it(tmp_path: Path) -> None:
     async with trainers(tmp_path, 1) as ([trainer], _):
         leases = trainer.worker._leases
