@@ -13,6 +13,7 @@ from collections import ChainMap
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from core.contracts.errors import CheckpointError, ComputeError
@@ -40,6 +41,8 @@ STEEPEST = 10.0
 """The greatest mean gradient in deviations of it that Adam's two moments can come to is 7.3."""
 FAINT = 1e-12
 """A mean gradient so small moves nothing, whatever became of its square in fp32."""
+LEAST = 0.25
+"""Share of the samples for which all experts must answer all trunks that are compared."""
 WITHIN_S = 20.0
 """For what is tried at once: hosts elsewhere are slow, or the machine is given back meanwhile."""
 PASSAGES = itertools.count(random.SystemRandom().randrange(layer.PASSAGES))
@@ -229,7 +232,8 @@ class Trials:
         return not in_time or not_worse([_mean(tried), _mean(there)])[1]
 
     async def losses(self, trunks: Sequence[Callable[..., Awaitable[Tried]]]) -> list[float]:
-        """Of some trunks, nats a sample on the same ones.
+        """Of some trunks, nats a sample on the same ones: those for which all experts answered each of them. Else one
+        would be found worse for what a busy host left out.
 
         Args:
             trunks: a trial of each, as of `Trainer.trial`.
@@ -239,9 +243,15 @@ class Trials:
         """
         try:
             async with asyncio.timeout(WITHIN_S):
-                return [_mean(await trial(ROWS, self._directory, self._hosts)) for trial in trunks]
+                tried = [await trial(ROWS, self._directory, self._hosts) for trial in trunks]
         except TimeoutError:
             raise ComputeError("A trunk could not be tried in time.") from None
+        if not tried:
+            return []
+        whole = torch.stack([one.whole for one in tried]).all(0)
+        if whole.sum() < len(whole) * LEAST:
+            raise ComputeError("Too few experts answered for a trunk to be tried.")
+        return [float(one.losses[whole].mean()) for one in tried]
 
     async def _try(self, places: Mapping[Uid, str], hosts: Mapping[str, ExpertHost]) -> Tried:
         """A pass with experts at some places.

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, cast
 
+import torch
 from torch import Tensor
 
 from core.experts.calls import ExpertHost
@@ -23,6 +24,14 @@ class Tried(NamedTuple):
     """[rows], nats."""
     passed: list[Passed]
     """Of each DMoE layer."""
+
+    @property
+    def whole(self) -> Tensor:
+        """[rows], whether all chosen experts answered for it."""
+        answered = torch.ones(len(self.losses), dtype=torch.bool)
+        for passed in self.passed:
+            answered &= (passed.weights > 0).all(1)
+        return answered
 
 
 class TrialPass:
