@@ -41,8 +41,8 @@ STEEPEST = 10.0
 """The greatest mean gradient in deviations of it that Adam's two moments can come to is 7.3."""
 FAINT = 1e-12
 """A mean gradient so small moves nothing, whatever became of its square in fp32."""
-LEAST = 0.25
-"""Share of the samples for which all experts must answer all trunks that are compared."""
+LEAST = 1 / 16
+"""Share of the samples for which all experts must answer all trunks that are compared: noise is told by fewer."""
 WITHIN_S = 20.0
 """For what is tried at once: hosts elsewhere are slow, or the machine is given back meanwhile."""
 PASSAGES = itertools.count(random.SystemRandom().randrange(layer.PASSAGES))
