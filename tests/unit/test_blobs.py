@@ -462,7 +462,7 @@ async def test_what_is_begun_and_never_finished_does_not_fill_the_disk(
 async def test_a_full_keeper_takes_the_newer_state_in_the_place_of_the_older(tmp_path: Path) -> None:
     async with places(tmp_path, 2) as (giver, keeper):
         assert (await give(giver, keeper, ONE, 1)).kept
-        await keeper.copies.signatures.save(keeper.files)  # small files grow into `HEADROOM`
+        await keeper.copies.caring.stop()  # small files grow into `HEADROOM`
         await fill(keeper.files)
         assert not (await give(giver, keeper, TWO, 1)).kept
         for version in (2, 3, 4):

@@ -15,6 +15,7 @@ from core.compute.trials import Trials
 from core.contracts.errors import ComputeError, ProtocolError
 from core.contracts.taking_on import COMPARE_TRUNKS, Compared, CompareTrunks
 from core.contracts.trunk import Dedloc, Diloco, Trunk, VcAsgd
+from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import LOCAL
 from core.pipe.calls import Calls
 from core.training.trainer import Trainer
@@ -39,7 +40,8 @@ class Tried:
     def __init__(self, setup: Setup) -> None:
         self.setup, self.worker, compute = setup, Calls(), Calls()
         another = partial(Trainer, digits(), {}, setup.directory, setup.kernel_gate)
-        trials = Trials(setup.trainer, setup.directory, {LOCAL: setup.runtime})
+        self.hosts: dict[str, ExpertHost] = {LOCAL: setup.runtime}
+        trials = Trials(setup.trainer, setup.directory, self.hosts)
         compute.register_carrier(COMPARE_TRUNKS, OfferedTrunks("digits", setup.trainer, another, trials).compare)
         join(self.worker, compute)
 
@@ -106,6 +108,32 @@ async def test_moments_that_no_gradients_lead_to_are_refused(tried: Tried) -> No
         ((mean * torch.nan, square), "unusual"),
     ):
         assert (await tried.compare([{}, {0: own}], *moments)).verdicts == ["good", verdict]
+
+
+class Busy(ExpertHost):
+    """Answers all calls of one pass of a layer, and but few of the next."""
+
+    standing = None
+
+    def __init__(self, host: ExpertHost) -> None:
+        self._host, self._passes = host, 0
+
+    async def forward(
+        self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
+    ) -> list[Output | None]:
+        self._passes += 1
+        answers = await self._host.forward(calls, passage, deadline, inference)
+        return [answer if self._passes <= 2 or place % 12 else None for place, answer in enumerate(answers)]
+
+    async def backward(self, calls: Sequence[Call], passage: int, deadline: float) -> list[Tensor | None]:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize("tried", ["vc_asgd"], indirect=True)
+async def test_a_trunk_is_not_found_worse_for_what_a_busy_host_left_out(tried: Tried) -> None:
+    own = tried.setup.trainer.trial.trunk.with_parts({}).clone()
+    tried.hosts[LOCAL] = Busy(tried.setup.runtime)
+    assert (await tried.compare([{}, {0: own}])).verdicts == ["good", "good"]
 
 
 async def test_without_experts_nothing_can_be_told(tried: Tried) -> None:
