@@ -23,6 +23,7 @@ from core.contracts.errors import CallTimeout, ComputeError, NetworkError, Proto
 from core.contracts.kinds import MODELS
 from core.contracts.notices import notice
 from core.contracts.pipe import ENOUGH, GIVE_TRUNK
+from core.contracts.taking_on import Reach
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import MEANS, Group
 from core.contracts.trunk_status import GiverStatus, ProgressStatus
@@ -647,6 +648,13 @@ async def test_who_gives_a_trunk_of_no_use_counts_no_more_and_training_goes_on(t
         with pytest.raises(CallTimeout, match="No other trainer gave"):
             await honest.worker.agree(Offer(0, 5, ROWS), numbers, 1e9)
         assert honest.peer.rpc.bans.score(liar.peer.id, time.monotonic()) > 0.0
+
+        trust(honest.compute)  # good numbers, but steps that nobody can have taken
+        honest.worker._standings._out.clear()
+        honest.worker._others._most = lambda: Reach(8, 10**9)
+        await honest.worker._standings.look()
+        with pytest.raises(CallTimeout, match="No other trainer gave"):
+            await honest.worker.agree(Offer(0, 5, ROWS), numbers, 1e9)
         assert (await honest.worker.agree(Offer(0, 5, ROWS), numbers, 1e9))[0].version == 6, "nobody else is there"
         assert not honest.worker._standings.trainers
         with pytest.raises(ComputeError):  # else it would be offered for ever

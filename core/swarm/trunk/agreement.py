@@ -8,7 +8,7 @@ backbone peers too. A module is loaded only for a run that names it: a worker wi
 import time
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Self
@@ -18,13 +18,14 @@ from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice
 from core.contracts.pipe import AGREE
-from core.contracts.taking_on import COMPARE_TRUNKS, Compared, CompareTrunks, Verdict
-from core.contracts.trunk import Agreed, Local, Offer
+from core.contracts.taking_on import COMPARE_TRUNKS, Compared, CompareTrunks, Reach, Verdict
+from core.contracts.trunk import MOST, Agreed, Local, Offer
 from core.contracts.trunk_status import GiverStatus, PartStatus, ProgressStatus, ReducerStatus
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 
+Most = Callable[[], Reach]
 Who = tuple[list[GiverStatus], list[ReducerStatus]]
 """The trainers that made an agreement, and who brought together what they gave."""
 NOBODY: Who = ([], [])
@@ -35,6 +36,11 @@ POINTS: dict[Verdict, float] = {"worse": 1.0, "unusual": 4.0}
 worse than others may be honest now and then."""
 OUT_S = 300.0
 """For so long nothing counts that this peer tells of trunks: else it would keep others from training all the same."""
+
+
+def anything() -> Reach:
+    """A trunk can have come to every version that there may be."""
+    return Reach(MOST, MOST)
 
 
 class Agreement(ABC):
@@ -49,14 +55,16 @@ class Agreement(ABC):
     share."""
 
     @abstractmethod
-    def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
+    def __init__(self, manifest: Manifest, members: Members, folder: Path, most: Most = anything) -> None:
         """Nothing is begun.
 
         Args:
             manifest: the run's; its `trunk` holds the strategy's own parameters.
             members: the peers of the run, and through what they find each other.
             folder: the run's own, for what outlives this process.
+            most: how far a trunk of the run can have come by now. Learning rates go by what others say of that.
         """
+        self._most = most
         self._numbers = MODELS[manifest.model.kind].numbers(manifest.model, manifest.ends)
         """Of the trunk."""
         self._calls: Calls | None = None
@@ -157,16 +165,17 @@ class Agreement(ABC):
         calls.register_carrier(AGREE, agree)
 
 
-def agreement_of(manifest: Manifest, members: Members, folder: Path) -> Agreement | None:
+def agreement_of(manifest: Manifest, members: Members, folder: Path, most: Most = anything) -> Agreement | None:
     """What brings a run's trainers to one trunk; None where each has its own.
 
     Args:
         manifest: the run's.
         members: as in `Agreement`.
         folder: as in `Agreement`.
+        most: as in `Agreement`.
     """
     if isinstance(manifest.trunk, Local):
         return None
     module = import_module(f"{__package__}.{manifest.strategy}")
-    agreement: Agreement = module.AGREEMENT(manifest, members, folder)
+    agreement: Agreement = module.AGREEMENT(manifest, members, folder, most)
     return agreement

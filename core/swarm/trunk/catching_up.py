@@ -25,7 +25,7 @@ from core.contracts.trunk import Agreed
 from core.contracts.trunk_rounds import AskVector, Standing
 from core.identity import PeerId
 from core.net.rpc import RpcNode
-from core.swarm.trunk.agreement import POINTS
+from core.swarm.trunk.agreement import POINTS, Most
 from core.swarm.trunk.lineage import names, newest
 from core.swarm.trunk.standings import LOOK_S, Standings
 from core.swarm.trunk.vectors import Vectors, Whole
@@ -75,6 +75,7 @@ class CatchingUp:
         vectors: Vectors,
         numbers: int,
         compare: Callable[..., Awaitable[Compared]],
+        most: Most,
     ) -> None:
         """Nothing is asked yet.
 
@@ -84,9 +85,10 @@ class CatchingUp:
             vectors: through which they give.
             numbers: of the trunk.
             compare: tries trunks, as `Agreement.compare`.
+            most: as in `Agreement`.
         """
         self._node, self._standings, self._vectors, self._numbers = node, standings, vectors, numbers
-        self._compare = compare
+        self._compare, self._most = compare, most
         self._doubted: set[PeerId] = set()
         """Those who are looked at for a lie, one at a time of each."""
 
@@ -131,7 +133,7 @@ class CatchingUp:
             named = await self._named(peer, version)
             if not named or named[digest] < max(named.values()):
                 self._doubt(peer, digest, before[peer], Named("trunk", version))
-            elif (verdict := await self._try(whole.data)) == "good":
+            elif (verdict := await self._try(whole)) == "good":
                 log.info("The others are at step %d; peer %s gave the trunk.", version, peer.hex()[:8])
                 return whole
             else:
@@ -140,8 +142,11 @@ class CatchingUp:
                 self._standings.leave_out(peer)
         raise CallTimeout("No other trainer gave the trunk that most of them have.")
 
-    async def _try(self, trunk: bytes) -> Verdict:
-        return (await self._compare([{}, {0: trunk}], moments=True)).verdicts[1]
+    async def _try(self, whole: Whole) -> Verdict:
+        most = self._most()
+        if whole.told.version > most.steps or whole.told.samples > most.samples:  # no training leads so far by now
+            return "unusual"
+        return (await self._compare([{}, {0: whole.data}], moments=True)).verdicts[1]
 
     async def _named(self, giver: PeerId, version: int) -> Counter[bytes]:
         """How many trainers name each digest of a trunk, as soon as one beside the giver does, if there is one that

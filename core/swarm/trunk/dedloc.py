@@ -37,7 +37,7 @@ from core.pipe.calls import Calls
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.trunk import figures
-from core.swarm.trunk.agreement import NOBODY, Agreement, Who
+from core.swarm.trunk.agreement import NOBODY, Agreement, Most, Who, anything
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.catching_up import CatchingUp, Taken
 from core.swarm.trunk.lineage import by_most, is_away, names, newest
@@ -66,8 +66,8 @@ MEAN_S = 60.0
 class DeDLOC(Agreement):
     """What this PC does for the steps of one run's trainers."""
 
-    def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
-        super().__init__(manifest, members, folder)
+    def __init__(self, manifest: Manifest, members: Members, folder: Path, most: Most = anything) -> None:
+        super().__init__(manifest, members, folder, most)
         rules = manifest.trunk
         assert isinstance(rules, Dedloc)
         self._target, self._delayed, self._node = rules.target_samples, rules.delayed, members.node
@@ -113,7 +113,7 @@ class DeDLOC(Agreement):
             self._node, members.dht, run_id, codec="fp16", grace_s=GRACE_S, share=planned_shares, clip=CLIP
         )
         self._vectors = Vectors(self._node, run_id, self._mean_of, lambda: max(self._trunks, default=0), self._trunk)
-        self._others = CatchingUp(self._node, self._standings, self._vectors, self._numbers, self.compare)
+        self._others = CatchingUp(self._node, self._standings, self._vectors, self._numbers, self.compare, most)
 
     async def __aenter__(self) -> Self:
         self._tending.start()

@@ -40,7 +40,7 @@ from core.net.rpc import Context
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.trunk import figures
-from core.swarm.trunk.agreement import POINTS, Agreement, Who
+from core.swarm.trunk.agreement import POINTS, Agreement, Most, Who, anything
 from core.swarm.trunk.differences import Differences
 from core.swarm.trunk.kept import Kept
 from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, mark
@@ -75,8 +75,8 @@ HOSTILE_POINTS = 4.0
 class DiLoCo(Agreement):
     """What this PC does for the fragments of one run: it follows those that its trainer works on, and syncs some."""
 
-    def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
-        super().__init__(manifest, members, folder)
+    def __init__(self, manifest: Manifest, members: Members, folder: Path, most: Most = anything) -> None:
+        super().__init__(manifest, members, folder, most)
         assert isinstance(manifest.trunk, Diloco)
         self._rules, self._members, self._node = manifest.trunk, members, members.node
         run_id = manifest.run_id
@@ -202,7 +202,8 @@ class DiLoCo(Agreement):
             return Agreed(offer.part, 0, 0, 0, counted=False), b""
         self._heard[offer.part] = time.time()
         counted = answer.counted if offer.samples else fragment.is_settled(self._node.peer, offer.version)
-        agreed = Agreed(offer.part, fragment.version, fragment.samples, answer.peers, counted)
+        samples = min(fragment.samples, self._most().samples)
+        agreed = Agreed(offer.part, fragment.version, samples, answer.peers, counted)
         return agreed, fragment.numbers.tobytes()
 
     def _trains(self, part: int, size: tuple[int, int]) -> None:

@@ -1,8 +1,8 @@
 """The parameter server of a run whose manifest names none: a peer that trains, by lease.
 
 Its answers hold all that it knows, so that whoever was answered last has a copy; after a result of its own trainer it
-sends one to its heir. The peer that takes its place when it dies goes on from the newest copy of all: nothing that a
-trainer was told is accepted is lost with one peer. Who leaves in order gives its place to its heir.
+sends one to its heir. The peer that takes its place when it dies goes on from the newest copy of all that are good:
+nothing that a trainer was told is accepted is lost with one peer. Who leaves in order gives its place to its heir.
 
 A PC that knows nobody, or may not use the network, serves its own trainer meanwhile. When it meets another server, or
 two peers have claimed the lease, one of them goes on, and what the other one has learnt is mixed in there. The table of

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import numpy as np
 
 from core.averaging.packing import NOISE, pack, unpack
@@ -29,7 +30,7 @@ from core.net.rpc import Context
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.placement import rank
-from core.swarm.trunk.agreement import NOBODY, POINTS, Agreement, Who
+from core.swarm.trunk.agreement import NOBODY, POINTS, Agreement, Most, Who, anything
 from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import ParameterStore, open_store
 from core.swarm.trunk.server_lease import Copy, ServerLease, dump, load, samples_of
@@ -57,8 +58,8 @@ class Untrusted(NetworkError):
 class ParameterServers(Agreement):
     """The servers of a run, of which this peer may be one."""
 
-    def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
-        super().__init__(manifest, members, folder)
+    def __init__(self, manifest: Manifest, members: Members, folder: Path, most: Most = anything) -> None:
+        super().__init__(manifest, members, folder, most)
         rules = manifest.trunk
         assert isinstance(rules, VcAsgd)
         self._rules, self._members, self._run_id, self._folder = rules, members, manifest.run_id, folder
@@ -87,8 +88,8 @@ class ParameterServers(Agreement):
                 manifest.run_id, self._numbers, members, self._stored, self._put, self._merge, self._verdicts
             )
         if members.me in rules.servers or not named:
-            most = (NOISE + 2) * self._numbers + 1024
-            members.node.register(self._method, Offer, self._answer, max_payload=most)
+            size = (NOISE + 2) * self._numbers + 1024
+            members.node.register(self._method, Offer, self._answer, max_payload=size)
 
     async def __aenter__(self) -> "ParameterServers":
         if self._lease:
@@ -181,7 +182,9 @@ class ParameterServers(Agreement):
                     self._lease.failed(server, gone=not isinstance(error, CallRefused))
                 continue
             try:
-                return server, agreed, await self._taken(server, answer) if answer else b""
+                vector = await self._taken(server, answer) if answer else b""
+                samples = min(agreed.samples, self._most().samples)
+                return server, msgspec.structs.replace(agreed, samples=samples), vector
             except ProtocolError as error:
                 self._members.node.strike(parse_peer(server), HOSTILE_POINTS)
                 failed = NetworkError(f"Server {server[:8]} answered with no parameters: {error}")
