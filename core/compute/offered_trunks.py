@@ -8,7 +8,6 @@ tried. This PC sums it up with the others, each has a bounded share of it, and i
 import asyncio
 import contextlib
 import logging
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -101,10 +100,12 @@ class OfferedTrunks:
             verdicts.append("good")
             if state.parts or self._trainer.step:  # what is not trained is no measure
                 tried[place] = flat
+        if len(tried) < 2:  # there is nothing to compare it with
+            return Compared(verdicts, next(iter(tried), 0)), b""
         losses = await self._trials.losses([partial(trial, weights=flat) for flat in tried.values()])
         for place, is_good in zip(tried, not_worse(losses), strict=True):
             verdicts[place] = "good" if is_good else "worse"
-        return Compared(verdicts, min(zip(losses, tried, strict=True), default=(math.inf, 0))[1]), b""
+        return Compared(verdicts, min(zip(losses, tried, strict=True))[1]), b""
 
 
 class _State(NamedTuple):

@@ -10,6 +10,7 @@ not: it is the gradient of one step, which the optimizer makes no longer than an
 """
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 from collections import Counter
@@ -34,6 +35,8 @@ log = logging.getLogger(__name__)
 
 NAMED_S = 10.0
 """For a second trainer to name the digest of a trunk that was fetched, as it may not be there yet."""
+UNTOLD = 20
+"""Times that it is asked whether a trunk is good, as long as that cannot be told."""
 LIE = 5.0
 """Points for a vector that is not the one that was named: the second time soon after means a ban."""
 
@@ -146,7 +149,11 @@ class CatchingUp:
         most = self._most()
         if whole.told.version > most.steps or whole.told.samples > most.samples:  # no training leads so far by now
             return "unusual"
-        return (await self._compare([{}, {0: whole.data}], moments=True)).verdicts[1]
+        for _ in range(UNTOLD):  # by a busy PC: it is no fault of the line, and the trunk is here
+            with contextlib.suppress(CallTimeout):
+                return (await self._compare([{}, {0: whole.data}], moments=True)).verdicts[1]
+            await asyncio.sleep(LOOK_S)
+        raise CallTimeout("The trunk of the others cannot be tried now.")
 
     async def _named(self, giver: PeerId, version: int) -> Counter[bytes]:
         """How many trainers name each digest of a trunk, as soon as one beside the giver does, if there is one that
