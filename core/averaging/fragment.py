@@ -4,6 +4,7 @@ Whoever applies the same rounds has the same bits, momentum included. So a round
 trainer that takes part keeps a copy from which another syncer can go on, and no copies are sent beside.
 """
 
+import copy
 import hashlib
 import math
 from collections import deque
@@ -115,6 +116,12 @@ class Fragment:
         """The last ones, for those who are behind, and to know what was counted."""
         self._lines: deque[bytes] = deque([self.line], maxlen=STALE + 1)
         """Before and after each of them."""
+
+    def copy(self) -> "Fragment":
+        """One that goes on by itself; the numbers are the same."""
+        other = copy.copy(self)
+        other.rounds, other._lines = self.rounds.copy(), self._lines.copy()
+        return other
 
     def apply(self, made: Round) -> None:
         """Go on to the next version.

@@ -20,20 +20,20 @@ from core.compute.benchmark import Benchmark
 from core.compute.device_placement import Placing
 from core.compute.hosting import Residents
 from core.compute.lead import Lead, on_the_way
+from core.compute.offered_trunks import OfferedTrunks
 from core.compute.peer_directory import Hosts, PeerDirectory
 from core.compute.questions import Questions
 from core.compute.saving import Saving
 from core.compute.serving import Serving, suspecting
 from core.compute.tally import Tally
-from core.compute.trials import Trials, believed, check_usual, norm_of
+from core.compute.trials import Trials
 from core.contracts import pipe, taking_on
-from core.contracts.errors import CheckpointError, DeviceError
-from core.contracts.files import TRUNK
+from core.contracts.errors import DeviceError
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import Configure, Measured, Progress, Ready, SetDevice, Work
 from core.contracts.settings import cores
 from core.contracts.status import ExpertStatus
-from core.contracts.taking_on import Taken, TakeOn, TakeTrunk
+from core.contracts.taking_on import Taken, TakeOn
 from core.experts.directory import LOCAL
 from core.experts.grid import Grid, Uid
 from core.hardware import processor
@@ -43,7 +43,6 @@ from core.runtime.backend import check_memory, expert_bytes, useful_threads
 from core.runtime.device import CPU, can_use_gpus, fault_of, first_line
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.out_of_memory import causes, is_exhausted, lift_limit
-from core.runtime.part_files import read
 from core.runtime.runtime import Runtime
 from core.runtime.threads import team
 from core.store.checkpoint_files import BLOBS, CHECKPOINTS
@@ -131,7 +130,10 @@ class Session:
             pipe.ASIDE, lambda aside: self._kernel_gate.step_aside() if aside else self._kernel_gate.step_back()
         )
         calls.listen(pipe.MEASURE, lambda _: self._to_measure.set())
-        calls.register(taking_on.TAKE_TRUNK, self._take_trunk)
+        another = partial(Trainer, self._manifest, {}, self._directory, self._kernel_gate, self._stream)
+        trunks = OfferedTrunks(self._manifest.run, self._trainer, another, self._trials)
+        calls.register(taking_on.TAKE_TRUNK, trunks.take)
+        calls.register_carrier(taking_on.COMPARE_TRUNKS, trunks.compare)
         calls.register(taking_on.TRY_HOSTS, self._try_hosts)
         calls.listen(pipe.QUIT, lambda _: self._quit.set())
         calls.register(pipe.STOP, lambda _: self._stop())
@@ -278,35 +280,6 @@ class Session:
         failed = await self._residents.unhost(uids, self._saving.save)
         self._tell_progress()
         return failed
-
-    async def _take_trunk(self, asked: TakeTrunk) -> Taken:
-        """Go on with the first trunk that is newer than the one here, and does as well as the best of all."""
-        own = self._trainer
-        newer, refused = list[tuple[str, dict[str, torch.Tensor], Trainer]](), dict[str, Notice]()
-        usual = norm_of(own.state())
-        for path in asked.paths:
-            try:
-                part = await asyncio.to_thread(read, self._manifest.run, TRUNK, Path(path))
-                check_usual(part.tensors, usual)
-                state = believed(part.tensors, asked.most)
-                other = Trainer(self._manifest, {}, self._directory, self._kernel_gate, self._stream)
-                other.take_over(state)
-            except CheckpointError as error:
-                refused[path] = error.notice
-            else:
-                if other.step > own.step:
-                    newer.append((path, state, other))
-        known = [own] if own.step else []
-        good = (await self._trials.of_trunks([*known, *(other for _, _, other in newer)]))[len(known) :]
-        for (path, state, other), is_good in zip(newer, good, strict=True):
-            if not is_good:
-                refused[path] = notice("checkpoint.worse")
-            elif other.step > own.step:
-                own.take_over(state)
-                log.info("Going on with the trunk of another trainer, at step %d.", own.step)
-        for path, why in refused.items():
-            log.warning("The trunk %s that came from a peer was not used: %s.", Path(path).stem[:8], why)
-        return Taken(refused=refused)
 
     async def _try_hosts(self, hosts: dict[str, list[str]]) -> dict[str, bool]:
         here = {peer: [uid for uid in map(Uid.parse, uids) if uid in self._backends] for peer, uids in hosts.items()}

@@ -10,9 +10,10 @@ import itertools
 import math
 import random
 from collections import ChainMap
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from core.contracts.errors import CheckpointError, ComputeError
@@ -40,6 +41,8 @@ STEEPEST = 10.0
 """The greatest mean gradient in deviations of it that Adam's two moments can come to is 7.3."""
 FAINT = 1e-12
 """A mean gradient so small moves nothing, whatever became of its square in fp32."""
+LEAST = 1 / 16
+"""Share of the samples for which all experts must answer in all passes that are compared: noise is told by fewer."""
 WITHIN_S = 20.0
 """For what is tried at once: hosts elsewhere are slow, or the machine is given back meanwhile."""
 PASSAGES = itertools.count(random.SystemRandom().randrange(layer.PASSAGES))
@@ -82,7 +85,7 @@ def check_usual(state: Mapping[str, Tensor], norm: float) -> None:
     for name, mean in state.items():
         kind, _, parameter = name.partition(".")
         square = state.get(f"square.{parameter}") if kind == "mean" else None
-        if square is not None and bool((mean.abs() > STEEPEST * square.sqrt() + FAINT).any()):
+        if square is not None and not bool((mean.abs() <= STEEPEST * square.sqrt() + FAINT).all()):  # nor NaN
             raise CheckpointError(notice("checkpoint.unusual_moments", name=name))
 
 
@@ -93,7 +96,25 @@ def not_worse(losses: Sequence[float]) -> list[bool]:
         losses: of each, nats a sample on the same ones.
     """
     best = min((loss for loss in losses if math.isfinite(loss)), default=math.inf)
-    return [not loss > best * (1 + WORSE) + WORSE for loss in losses]
+    return [loss <= best * (1 + WORSE) + WORSE for loss in losses]
+
+
+def on_same(tried: Sequence[Tried]) -> list[float]:
+    """Nats a sample of some passes, on those samples for which all experts answered in each of them. Else one would be
+    found worse for what a busy host left out.
+
+    Args:
+        tried: the passes, of the same samples.
+
+    Raises:
+        ComputeError: there are too few such samples.
+    """
+    if not tried:
+        return []
+    whole = torch.stack([one.whole for one in tried]).all(0)
+    if whole.sum() < len(whole) * LEAST:
+        raise ComputeError("Too few experts answered for a state to be tried.")
+    return [float(one.losses[whole].mean()) for one in tried]
 
 
 class Place(ExpertHost):
@@ -185,22 +206,23 @@ class Trials:
         """Have what is chosen compete with what is at a later place."""
         contested = [uid for uid, states in options.items() if len(states) > place]
         safe = chosen | dict.fromkeys(contested, place)
-        best = await self._loss_of(options, safe)
+        best = await self._pass(options, safe)
         left = [contested]
         while left:
             group = left.pop()
             bold = safe | {uid: chosen[uid] for uid in group}
-            loss = await self._loss_of(options, bold)
-            if not_worse([best, loss])[1]:
-                safe, best = bold, min(best, loss)
+            tried = await self._pass(options, bold)
+            losses = on_same([best, tried])
+            if not_worse(losses)[1]:
+                safe, best = bold, tried if losses[1] < losses[0] else best
             elif len(group) > 1:
                 left += [group[len(group) // 2 :], group[: len(group) // 2]]
         chosen |= safe
 
-    async def _loss_of(self, options: Mapping[Uid, Sequence[ExpertBackend]], chosen: Mapping[Uid, int]) -> float:
+    async def _pass(self, options: Mapping[Uid, Sequence[ExpertBackend]], chosen: Mapping[Uid, int]) -> Tried:
         gate = self._trainer.kernel_gate
         places: dict[str, ExpertHost] = {str(uid): Place(options[uid][number], gate) for uid, number in chosen.items()}
-        return _mean(await self._try({uid: str(uid) for uid in chosen}, ChainMap(places, self._hosts)))
+        return await self._try({uid: str(uid) for uid in chosen}, ChainMap(places, self._hosts))
 
     async def serve(self, uids: Sequence[Uid], peer: str) -> bool | None:
         """Whether a peer answers for experts that are hosted here as well, and about as well as this process.
@@ -223,23 +245,26 @@ class Trials:
                 if None in await host.forward(calls, next(PASSAGES), deadline):
                     return False
                 there = await self._try(dict.fromkeys(uids, peer), self._hosts)
+            in_time = all(name is not None for passed in there.passed for name in passed.hosts)
+            return not in_time or not_worse(on_same([tried, there]))[1]
         except (ComputeError, TimeoutError):
             return None
-        in_time = all(name is not None for passed in there.passed for name in passed.hosts)
-        return not in_time or not_worse([_mean(tried), _mean(there)])[1]
 
-    async def of_trunks(self, trunks: Sequence[Trainer]) -> list[bool]:
-        """Which trunks do about as well as the best of them; all, if that cannot be told.
+    async def losses(self, trunks: Sequence[Callable[..., Awaitable[Tried]]]) -> list[float]:
+        """Of some trunks, nats a sample.
 
         Args:
-            trunks: each with a trainer of its own.
+            trunks: a trial of each, as of `Trainer.trial`.
+
+        Raises:
+            ComputeError: that cannot be told now.
         """
-        if len(trunks) > 1:
-            with contextlib.suppress(ComputeError, TimeoutError):
-                async with asyncio.timeout(WITHIN_S):
-                    tried = [await trunk.trial(ROWS, self._directory, self._hosts) for trunk in trunks]
-                    return not_worse([*map(_mean, tried)])
-        return [True] * len(trunks)
+        try:
+            async with asyncio.timeout(WITHIN_S):
+                tried = [await trial(ROWS, self._directory, self._hosts) for trial in trunks]
+        except TimeoutError:
+            raise ComputeError("A trunk could not be tried in time.") from None
+        return on_same(tried)
 
     async def _try(self, places: Mapping[Uid, str], hosts: Mapping[str, ExpertHost]) -> Tried:
         """A pass with experts at some places.
@@ -248,8 +273,3 @@ class Trials:
             ComputeError: a layer has no expert.
         """
         return await self._trainer.trial(ROWS, Elsewhere(places, self._directory), hosts)
-
-
-def _mean(tried: Tried) -> float:
-    """Nats a sample."""
-    return float(tried.losses.mean())

@@ -1,6 +1,6 @@
 """Files of a run that are named by their hash, as the processes of a PC and its peers tell each other of them."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
 import msgspec
 
@@ -27,3 +27,22 @@ class PartFile(msgspec.Struct, frozen=True, array_like=True):
     sha256: Sha256
     size: Size
     """Bytes."""
+
+
+class SignedFile(PartFile, frozen=True, array_like=True):
+    """The same, and who answers for it (`core.swarm.signatures`)."""
+
+    trainer: Annotated[bytes, msgspec.Meta(max_length=32)] = b""
+    """Who trained it; empty: who tells of it."""
+    signature: Annotated[bytes, msgspec.Meta(max_length=64)] = b""
+    """That one's."""
+
+    @classmethod
+    def of(cls, file: PartFile, trainer: bytes, signature: bytes) -> Self:
+        """With a trainer's signature, or none."""
+        return cls(file.part, file.version, file.samples, file.sha256, file.size, trainer, signature)
+
+    @property
+    def file(self) -> PartFile:
+        """What is signed."""
+        return PartFile(self.part, self.version, self.samples, self.sha256, self.size)

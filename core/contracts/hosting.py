@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from core.contracts.files import Natural, PartFile, PartName, Sha256, Size
+from core.contracts.files import Natural, PartFile, PartName, Sha256, SignedFile, Size
 
 CHUNK = 1 << 20
 """Bytes of a file in one answer, at most."""
@@ -75,9 +75,9 @@ class NewestReply(msgspec.Struct, frozen=True, array_like=True):
 
 
 class KeepFile(msgspec.Struct, frozen=True, array_like=True):
-    """`file.keep`: keep a copy of this file, which is here. Answered when it is done."""
+    """`file.keep`: keep a copy of this file, which is here, signed by its trainer. Answered when it is done."""
 
-    file: PartFile
+    file: SignedFile
 
 
 class FileKept(msgspec.Struct, frozen=True, array_like=True):

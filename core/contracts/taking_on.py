@@ -3,10 +3,13 @@
 What other peers gave is only offered: compute tries it, and tells what is of no use.
 """
 
+from typing import Literal
+
 import msgspec
 
 from core.contracts.notices import Notice
-from core.contracts.pipe import Message, Method, Whole
+from core.contracts.pipe import Carrier, Message, Method, Whole
+from core.contracts.trunk import Part
 
 
 class Reach(msgspec.Struct, frozen=True, array_like=True):
@@ -44,6 +47,29 @@ class TakeTrunk(Message, frozen=True):
     """How far a trunk can have come by now, as in `TakeOn`."""
 
 
+Verdict = Literal["good", "worse", "unusual"]
+"""Of a state: none that training leads to is unusual."""
+
+
+class CompareTrunks(Message, frozen=True):
+    """Which of some trunks are good: the payload, float32."""
+
+    states: list[list[Part]]
+    """The parts of each, which the payload has one after the other; the rest is as agreed here. None at all: the trunk
+    here, with which others are compared if it is trained."""
+    moments: bool = False
+    """Whether both moments of the optimizer follow each state."""
+
+
+class Compared(Message, frozen=True):
+    """What became of it."""
+
+    verdicts: list[Verdict]
+    """On each state."""
+    best: Whole = 0
+    """The place of the one with the least loss."""
+
+
 # what the worker calls
 
 HOST = Method("host", TakeOn, Taken)
@@ -53,6 +79,9 @@ UNHOST = Method("unhost", list[str], dict[str, Notice])
 saved, and why."""
 TAKE_TRUNK = Method("take_trunk", TakeTrunk, Taken)
 """Answered with the files that are of no use."""
+COMPARE_TRUNKS = Carrier("compare_trunks", CompareTrunks, Compared)
+"""Try what one peer says that an agreement has come to, before anybody here goes on from it. A ComputeError: it cannot
+be told now."""
 TRY_HOSTS = Method("try_hosts", dict[str, list[str]], dict[str, bool])
 """Ask peers for experts that are hosted here as well: whether they serve them about as well as this process. Those of
 which that cannot be told now are left out."""

@@ -1,7 +1,8 @@
 """What is asked of this PC's copies: read them, and keep those of other peers.
 
 Each file is kept as long as no better one is vouched for. A file of a version that nothing can have come to is not
-taken, and a peer pushes out only what it gave itself, however high a version it names.
+taken, and a peer pushes out only what it gave itself, however high a version it names. Each is kept with the signature
+of who gave it, which is told with it.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from core.swarm.beliefs import Beliefs
 from core.swarm.fetching import CHUNK_S
 from core.swarm.hosted import HostedExperts
 from core.swarm.members import Others
+from core.swarm.signatures import Signatures
 
 UPLOAD_BYTES_PER_S = 8.0 * (1 << 20)
 """Given to all other peers together."""
@@ -35,6 +37,7 @@ class Copies(Protocol):
     """This PC's copies, and how they are made."""
 
     beliefs: Beliefs
+    signatures: Signatures
 
     async def fetch(self, file: PartFile, peers: Sequence[PeerId]) -> Path:
         """Fetch a file (HearthError, OSError: it cannot be had)."""
@@ -89,9 +92,12 @@ class Keeping:
         return FileRead(size), data
 
     async def _keep(self, request: KeepFile, payload: bytes, context: Context) -> FileKept:
-        file, copies, peer = request.file, self._copies, context.peer
+        signed, copies, peer = request.file, self._copies, context.peer
+        file = signed.file
         if not self._files.belongs(file.part):
             return FileKept(False, "This run has no such part.")
+        if signed.trainer != peer or copies.signatures.trainer(signed, peer) is None:
+            return FileKept(False, "Only a state that you have signed is kept here.")
         if copies.beliefs.counts(file.part, file.version) < file.version:
             return FileKept(False, "No state of this run can have come so far by now.")
         newest, giver = self._files.newest(file.part), self._givers.get(file.part)
@@ -108,6 +114,7 @@ class Keeping:
             if newest is not None and not await self._may_replace(file.part, peer):
                 return FileKept(False, "Another peer hosts this part, and gives its states.")
             self._files.given(file.sha256, peer)
+            copies.signatures.remember(signed)
             await copies.fetch(file, [peer])
             self._givers[file.part] = peer
         except (HearthError, OSError) as error:

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import msgspec
 
 from core.contracts.errors import CallRefused, CheckpointError, HearthError, NetworkError
-from core.contracts.files import TRUNK, PartFile
+from core.contracts.files import TRUNK, PartFile, SignedFile
 from core.contracts.hosting import FileKept, KeepFile
 from core.contracts.notices import Notice
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey, told
-from core.identity import PeerId, parse_peer
+from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import Newest
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
@@ -33,6 +33,7 @@ from core.swarm.fetching import fetch_file
 from core.swarm.hosted import HostedExperts
 from core.swarm.keeping import Keeping
 from core.swarm.members import Others
+from core.swarm.signatures import Signatures
 
 log = logging.getLogger(__name__)
 
@@ -77,6 +78,8 @@ class Copy(NamedTuple):
 
     peer: PeerId
     file: PartFile
+    signed: SignedFile | None = None
+    """None: the peer itself told it."""
 
 
 class Copies:
@@ -115,8 +118,9 @@ class Copies:
         self.beliefs = Beliefs()
         """How far the parts of the run can be."""
         self._heard = -math.inf
-        self._tellers = Newest[str, Sequence[PeerId]](REJECTED)
-        """Who told of files that were fetched, by hash."""
+        self.signatures = Signatures(run_id, node.identity, files.folder / "signatures")
+        self._tellers = Newest[str, set[PeerId]](REJECTED)
+        """Who answers for files that were fetched, by hash."""
         self._rejected = Newest[str, None](REJECTED)
         """Hashes of files that could not be used: they are fetched and named no more."""
         self.caring = Recurring("copies", self._care, lambda: TICK_S)
@@ -127,6 +131,7 @@ class Copies:
     async def __aenter__(self) -> "Copies":
         files = self._files
         await asyncio.to_thread(files.load)
+        await self.signatures.load()
         for part, file in (await asyncio.to_thread(newest_states, files.checkpoints)).items():
             if part != TRUNK and file.version:  # what this PC trained alone is its to give
                 self._own.add(part)
@@ -137,6 +142,7 @@ class Copies:
     async def __aexit__(self, *_: object) -> None:
         """Hand out what only this peer has, as far as `FLUSH_S` goes."""
         await self.caring.stop()
+        await self.signatures.save(self._files)
         self._asked.clear()  # whom this interrupted is asked again
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(FLUSH_S):
@@ -182,7 +188,8 @@ class Copies:
         for file in self._files.all_newest():
             at, sha256 = self._told.get(file.part, (0.0, ""))
             if file.sha256 != sha256 or now - at > RENEW_S:
-                entries[self._key(file.part)] = {own_subkey(self._node.peer): msgspec.msgpack.encode(file)}
+                record = msgspec.msgpack.encode(self.signatures.told(file))
+                entries[self._key(file.part)] = {own_subkey(self._node.peer): record}
                 self._told[file.part] = (now, file.sha256)
         if entries and self._dht.contacts():
             await self._dht.store_many(entries, EXPIRY_S)
@@ -198,9 +205,11 @@ class Copies:
         said = {"": [Said(own, self._age_s(own)) for part in wanted if (own := self._files.newest(part))]}
         now = self._dht.clock.now()
         for part in wanted:
-            for record, file in told(records[self._key(part)], PartFile):
-                if record.peer != self._node.peer and file.part == part and not self._node.distrusts(record.peer):
-                    found.setdefault(part, []).append(Copy(record.peer, file))
+            for record, signed in told(records[self._key(part)], SignedFile):
+                file, trainer = signed.file, self.signatures.trainer(signed, record.peer)
+                distrusted = trainer is None or any(map(self._node.distrusts, (record.peer, trainer)))
+                if record.peer != self._node.peer and file.part == part and not distrusted:
+                    found.setdefault(part, []).append(Copy(record.peer, file, signed))
                     said.setdefault(record.subkey, []).append(Said(file, now - record.sequence / 1000))
         self.beliefs.hear(said)
         for copies in found.values():
@@ -230,20 +239,27 @@ class Copies:
         """
         own = self._files.newest(part)
         least = max(above, own.version if own else 0)
-        files: dict[PartFile, list[PeerId]] = {}
+        files: dict[PartFile, list[Copy]] = {}
         for copy in copies:
             if self._counts(copy) > least and copy.file.sha256 not in self._rejected:
-                files.setdefault(copy.file, []).append(copy.peer)
+                files.setdefault(copy.file, []).append(copy)
         found: list[Path] = []
-        for file, peers in files.items():
-            self._tellers[file.sha256] = peers
+        for file, those in files.items():
+            self._tellers[file.sha256] = {self._who_answers_for(copy) for copy in those}
+            for signed in filter(None, (copy.signed for copy in those)):
+                self.signatures.remember(signed)
             try:
-                found.append(await self.fetch(file, peers))
+                found.append(await self.fetch(file, [copy.peer for copy in those]))
             except (HearthError, OSError) as error:
                 log.warning("Version %d of %s could not be fetched: %s", file.version, part, error)
             if len(found) >= most:
                 break
         return [*found, *([self._files.path(own.sha256)] if own and own.version > above else [])]
+
+    def _who_answers_for(self, copy: Copy) -> PeerId:
+        """Its trainer, not who keeps it; but where that one is no member of the run, whose keys cost nothing."""
+        trainer = PeerId(copy.signed.trainer) if copy.signed else copy.peer
+        return trainer if peer_text(trainer) in self._members.keepers(copy.file.part) else copy.peer
 
     async def fetch(self, file: PartFile, peers: Sequence[PeerId]) -> Path:
         """Fetch a part's file, wherever it is whole; several who want it share one transfer.
@@ -282,8 +298,8 @@ class Copies:
             self._files.reject(sha256, why)
 
     def refuse(self, refused: Mapping[str, Notice]) -> None:
-        """Files of other peers that were tried, and are of no use. Who told of one that training does not lead to is
-        trusted less; an honest state may be worse than another one.
+        """Files of other peers that were tried, and are of no use. Who answers for one that training does not lead to
+        is trusted less; an honest state may be worse than another one.
 
         Args:
             refused: by path, why.
@@ -321,6 +337,7 @@ class Copies:
                 parts = [file.part for file in self._files.all_newest() if file.part != TRUNK]
                 await self.find([TRUNK, *random.sample(parts, min(HEARD, len(parts)))])
             await self._hand_out()
+        await self.signatures.save(self._files)
 
     async def _hand_out(self) -> bool:
         """Have two other peers keep each newest state that was made here; whether some were too busy for that."""
@@ -356,7 +373,7 @@ class Copies:
                 reply, _ = await self._node.call(
                     parse_peer(peer),
                     self._keep_method,
-                    KeepFile(file),
+                    KeepFile(self.signatures.given(file)),
                     FileKept,
                     deadline_s=KEEP_S + file.size / SLOWEST,
                 )

@@ -105,7 +105,7 @@ class Trainer(Movable):
             for index, gate in enumerate(self._network.gates)
         ]
         tried = partial(make, rules=rules._replace(k_min=model.k, audit=0.0))
-        self.trial = TrialPass(self._network, tried, self._stream, self.task, partial(self._run, self._trunk.by_agreed))
+        self.trial = TrialPass(self._network, tried, self._stream, self.task, self._trunk, self._run)
         self._on_evaluated = on_evaluated
         self._judged = 0
         """The last step after which it was looked whether an evaluation is due."""

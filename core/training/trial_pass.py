@@ -1,8 +1,10 @@
 """A pass of held-out samples in which some experts are somewhere else: what a state or a host is worth shows in it."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, cast
 
+import torch
 from torch import Tensor
 
 from core.experts.calls import ExpertHost
@@ -12,6 +14,7 @@ from core.experts.layer import DMoELayer, Passed, Run
 from core.training.data.stream import Stream
 from core.training.models.network import Network
 from core.training.tasks.task import Task
+from core.training.trunk.strategy import TrunkStrategy
 
 
 class Tried(NamedTuple):
@@ -22,12 +25,26 @@ class Tried(NamedTuple):
     passed: list[Passed]
     """Of each DMoE layer."""
 
+    @property
+    def whole(self) -> Tensor:
+        """[rows], whether all chosen experts answered for it."""
+        answered = torch.ones(len(self.losses), dtype=torch.bool)
+        for passed in self.passed:
+            answered &= (passed.weights > 0).all(1)
+        return answered
+
 
 class TrialPass:
     """Of one trainer."""
 
     def __init__(
-        self, network: Network, layer: Callable[..., DMoELayer], stream: Stream, task: Task[Any], run: Run
+        self,
+        network: Network,
+        layer: Callable[..., DMoELayer],
+        stream: Stream,
+        task: Task[Any],
+        trunk: TrunkStrategy,
+        run: Run,
     ) -> None:
         """
         Args:
@@ -35,17 +52,22 @@ class TrialPass:
             layer: makes a layer of its number and gate, with a directory and hosts.
             stream: whose held-out samples are used.
             task: by which they are judged.
+            trunk: in charge of the network's parameters.
             run: runs the kernels.
         """
-        self._network, self._layer, self._stream, self._task, self._run = network, layer, stream, task, run
+        self._network, self._layer, self._stream, self._task = network, layer, stream, task
+        self.trunk, self._run = trunk, run
 
-    async def __call__(self, rows: int, directory: Directory, hosts: Mapping[str, ExpertHost]) -> Tried:
+    async def __call__(
+        self, rows: int, directory: Directory, hosts: Mapping[str, ExpertHost], weights: Tensor | None = None
+    ) -> Tried:
         """The first samples. It counts as training: it waits while the machine is given back.
 
         Args:
             rows: of the DMoE layers, at most; at least one sample.
             directory: who hosts the experts.
             hosts: how these are asked.
+            weights: of the trunk, [all parameters], flat; None: as it is agreed.
 
         Raises:
             ComputeError: a layer has no expert.
@@ -54,11 +76,12 @@ class TrialPass:
         count = max(1, rows * len(labels) // labels.numel())
         h, network = inputs[:count], self._network
         beside, passes = network.beside(h), list[Passed]()
+        run = partial(self._run, self.trunk.by_agreed if weights is None else partial(self.trunk.by, weights))
         for index, (segment, gate) in enumerate(zip(network.segments, network.gates, strict=False)):
-            given = await self._run(segment, h, *beside)
+            given = await run(segment, h, *beside)
             layer = self._layer(index, cast(Gate, gate), directory=directory, hosts=hosts)
-            y, passed = await layer.forward(network.into_layer(given).flatten(0, -2), self._run)
+            y, passed = await layer.forward(network.into_layer(given).flatten(0, -2), run)
             h = network.after_layer(given, y)
             passes.append(passed)
-        outputs = await self._run(network.segments[-1], h, *beside)
+        outputs = await run(network.segments[-1], h, *beside)
         return Tried(self._task.losses(outputs, labels[:count]), passes)

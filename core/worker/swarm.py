@@ -112,7 +112,7 @@ class Swarm:
         self._renewing = Recurring("manifest", self._renew, lambda: TEND_S)
         self._admitting = Recurring("access", self._admit, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._trunk = TrunkFollower(self._copies, compute, trains)
-        self._agreement = agreement_of(manifest, self._members, files.folder)
+        self._agreement = agreement_of(manifest, self._members, files.folder, lambda: self._copies.beliefs.most(TRUNK))
         if self._agreement:
             self._agreement.serve(compute.calls)
         self.hosting = self._made_hosting(named, on_lan)

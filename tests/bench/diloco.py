@@ -25,6 +25,7 @@ from core.experts.grid import Grid
 from core.swarm.members import Members
 from core.swarm.trunk.diloco import DiLoCo
 from tests.dht_peers import Peer, peers
+from tests.trusting import trusting
 
 TRAINERS = 4
 ROUNDS = 12
@@ -112,7 +113,9 @@ def _worker(manifest: Manifest, node: Peer, folder: Path) -> DiLoCo:
     folder.mkdir()
     grid = Grid(manifest.run, manifest.model.layers, manifest.model.grid)
     members = Members(node.rpc, node.dht, DHTDirectory(node.dht, node.rpc, grid, manifest.run_id))
-    return DiLoCo(manifest, members, folder)
+    worker = DiLoCo(manifest, members, folder)
+    worker.serve(trusting())
+    return worker
 
 
 async def _agree(

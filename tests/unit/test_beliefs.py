@@ -70,7 +70,7 @@ class TestBeliefs:
 
 
 def test_states_that_do_worse_than_the_best_are_found() -> None:
-    assert not_worse([0.30, 0.35, 0.29, 0.60, math.inf, math.nan]) == [True, True, True, False, False, True]
+    assert not_worse([0.30, 0.35, 0.29, 0.60, math.inf, math.nan]) == [True, True, True, False, False, False]
 
 
 def test_a_state_counts_as_no_further_than_it_can_be() -> None:

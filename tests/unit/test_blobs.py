@@ -18,7 +18,7 @@ import pytest
 import torch
 
 from core.contracts.errors import CheckpointError, NetworkError
-from core.contracts.files import PartFile
+from core.contracts.files import PartFile, SignedFile
 from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
 from core.contracts.net import READ_FILE, of_run
 from core.experts.grid import Uid
@@ -34,6 +34,7 @@ from core.swarm.fetching import fetch_file
 from core.swarm.hosted import HostedExperts
 from core.swarm.members import Hosted
 from core.swarm.replication import Copies, Copy
+from core.swarm.signatures import Signatures
 from tests.dht_peers import Peer, peers, until
 from tests.disks import ROOMY, files_of, fill, used
 
@@ -351,7 +352,7 @@ async def give(giver: Place, keeper: Place, part: str, version: int, told: str |
     path = checkpoint(giver.folder, part, version)
     giver.files.share(path.stem, path)
     file = describe("digits", path, path.stem)
-    request = KeepFile(msgspec.structs.replace(file, part=told or part))
+    request = KeepFile(giver.copies.signatures.given(msgspec.structs.replace(file, part=told or part)))
     reply, _ = await giver.peer.rpc.call(keeper.peer.id, KEEP, request, FileKept, deadline_s=10.0)
     return reply
 
@@ -365,6 +366,58 @@ async def test_a_stranger_cannot_have_the_host_s_states_pushed_out(tmp_path: Pat
         assert (await give(host, keeper, ONE, 3)).kept and keeper.version(ONE) == 3
         keeper.others.hosting = {stranger.peer.id}
         assert (await give(stranger, keeper, ONE, 4)).kept, "it has adopted the expert"
+
+
+async def test_who_trained_a_state_answers_for_it_wherever_it_is_kept(tmp_path: Path) -> None:
+    async with places(tmp_path, 3) as (trainer, keeper, other):
+        trainer.save(ONE, 1)
+        await until(lambda: keeper.version(ONE) == other.version(ONE) == 1, "copies")
+        file = keeper.files.newest(ONE)
+        assert file
+
+        async def told(by: Place) -> dict[PeerId, SignedFile | None]:
+            copies = (await by.copies.find([ONE])).get(ONE, [])
+            return {copy.peer: copy.signed for copy in copies}
+
+        await until(lambda: told(other), "what is told")
+
+        async def names_the_trainer() -> bool:
+            signed = (await told(other)).get(keeper.peer.id)
+            return signed is not None and signed.trainer == trainer.peer.id
+
+        await until(names_the_trainer, "the keeper's record")
+
+        # what a keeper makes of it is not believed
+        mine, honest = keeper.copies.signatures, keeper.copies.signatures.told(file)
+        assert other.copies.signatures.trainer(honest, keeper.peer.id) == trainer.peer.id
+        further = msgspec.structs.replace(honest, version=7)
+        for forged in (further, msgspec.structs.replace(mine.given(file), trainer=trainer.peer.id)):
+            assert other.copies.signatures.trainer(forged, keeper.peer.id) is None
+        for signed in (
+            honest,
+            further,
+            SignedFile.of(file, b"", b""),
+            msgspec.structs.replace(mine.given(file), version=7),
+        ):
+            reply, _ = await keeper.peer.rpc.call(other.peer.id, KEEP, KeepFile(signed), FileKept, deadline_s=10.0)
+            assert not reply.kept and "signed" in reply.why
+
+        # the trainer answers for it, unless it is no member, whose keys cost nothing
+        copy = Copy(keeper.peer.id, file, honest)
+        other.others.peers = [trainer.peer.id, keeper.peer.id]
+        assert other.copies._who_answers_for(copy) == trainer.peer.id
+        other.others.peers = [keeper.peer.id]
+        assert other.copies._who_answers_for(copy) == keeper.peer.id
+
+        # a keeper knows it after a restart as well, and answers for what it has no signature of
+        await mine.save(keeper.files)
+        again = Signatures("digits", keeper.peer.rpc.identity, mine._path)
+        await again.load()
+        assert again.told(file) == honest
+        mine._path.write_bytes(b"rubbish")
+        again = Signatures("digits", keeper.peer.rpc.identity, mine._path)
+        await again.load()
+        assert other.copies.signatures.trainer(again.told(file), keeper.peer.id) == keeper.peer.id
 
 
 async def test_a_trainer_keeps_its_trunk_and_another_s_only_where_it_has_none(tmp_path: Path) -> None:
@@ -398,7 +451,8 @@ async def test_what_is_begun_and_never_finished_does_not_fill_the_disk(
         for number in range(8):
             sha256 = hashlib.sha256(bytes([number])).hexdigest()
             giver.peer.rpc.register(of_run(READ_FILE, "digits"), ReadFile, Giver(bytes(40_000), 30_000))
-            request = KeepFile(PartFile(f"digits.0.0.{number % 4}", 1, 0, sha256, 40_000))
+            file = PartFile(f"digits.0.0.{number % 4}", 1, 0, sha256, 40_000)
+            request = KeepFile(giver.copies.signatures.given(file))
             reply, _ = await giver.peer.rpc.call(keeper.peer.id, KEEP, request, FileKept, deadline_s=10.0)
             assert not reply.kept and "room" not in reply.why
         assert [*(keeper.folder / "blobs").iterdir()]
@@ -408,6 +462,7 @@ async def test_what_is_begun_and_never_finished_does_not_fill_the_disk(
 async def test_a_full_keeper_takes_the_newer_state_in_the_place_of_the_older(tmp_path: Path) -> None:
     async with places(tmp_path, 2) as (giver, keeper):
         assert (await give(giver, keeper, ONE, 1)).kept
+        await keeper.copies.caring.stop()  # small files grow into `HEADROOM`
         await fill(keeper.files)
         assert not (await give(giver, keeper, TWO, 1)).kept
         for version in (2, 3, 4):

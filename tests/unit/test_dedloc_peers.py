@@ -19,10 +19,11 @@ from core.averaging.digests import TrunkDigest
 from core.averaging.mean import BELIEVED
 from core.averaging.plan import Member, plan
 from core.contracts import manifest as manifests
-from core.contracts.errors import CallTimeout, NetworkError, ProtocolError
+from core.contracts.errors import CallTimeout, ComputeError, NetworkError, ProtocolError
 from core.contracts.kinds import MODELS
 from core.contracts.notices import notice
 from core.contracts.pipe import ENOUGH, GIVE_TRUNK
+from core.contracts.taking_on import Reach
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import MEANS, Group
 from core.contracts.trunk_status import GiverStatus, ProgressStatus
@@ -40,6 +41,7 @@ from core.training.models.network import build
 from core.training.trunk.dedloc import STRATEGY
 from tests.dht_peers import Peer, peers, until
 from tests.joined_calls import join
+from tests.trusting import trust
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -69,6 +71,7 @@ class Trainer:
         calls, compute = Calls(), Calls()
         self.worker.serve(calls)
         join(calls, compute)
+        trust(compute)
         self.compute = compute
         self.trunk = STRATEGY(build(run, ENDS), run, compute)
         self._work: list[asyncio.Task[None]] = []
@@ -617,6 +620,46 @@ async def stepped(trainer: Trainer, version: int, numbers: bytes) -> Agreed:
     while True:
         with contextlib.suppress(NetworkError):
             return (await trainer.worker.agree(Offer(0, version, ROWS), numbers, 1e9))[0]
+
+
+async def test_who_gives_a_trunk_of_no_use_counts_no_more_and_training_goes_on(tmp_path: Path) -> None:
+    async with peers(2) as nodes:
+        liar, honest = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+
+        async def give(nothing: None, payload: Payload, call: Incoming) -> tuple[Agreed, Payload]:
+            return Agreed(0, 9, ROWS, 0), bytes([9]) * 12 * NUMBERS
+
+        liar.compute.register_carrier(GIVE_TRUNK, give)
+        liar.worker._note(Gathered(9, 0))
+        liar.worker._settled = True
+        liar.worker._reached(Reached(9, digest_of(9)))
+        liar.worker._tending.start()
+        trust(honest.compute, lambda asked: ["good", "worse"] if asked.moments else [])
+        honest.worker._note(Gathered(5, ROWS))
+        honest.worker._settled = True
+        honest.worker._reached(Reached(5, digest_of(5)))
+        numbers = torch.ones(NUMBERS).numpy().tobytes()
+
+        async def is_named() -> bool:
+            await honest.worker._standings.look()
+            return any(9 in dict(each.trunks) for each in honest.worker._standings.trainers.values())
+
+        await until(is_named, "a trunk that is farther", PATIENCE_S)
+        with pytest.raises(CallTimeout, match="No other trainer gave"):
+            await honest.worker.agree(Offer(0, 5, ROWS), numbers, 1e9)
+        assert honest.peer.rpc.bans.score(liar.peer.id, time.monotonic()) > 0.0
+
+        trust(honest.compute)  # good numbers, but steps that nobody can have taken
+        honest.worker._standings._out.clear()
+        honest.worker._others._most = lambda: Reach(8, 10**9)
+        await honest.worker._standings.look()
+        with pytest.raises(CallTimeout, match="No other trainer gave"):
+            await honest.worker.agree(Offer(0, 5, ROWS), numbers, 1e9)
+        assert (await honest.worker.agree(Offer(0, 5, ROWS), numbers, 1e9))[0].version == 6, "nobody else is there"
+        assert not honest.worker._standings.trainers
+        with pytest.raises(ComputeError):  # else it would be offered for ever
+            await honest.worker.agree(Offer(0, 6, 0), b"", 1e9)
+        await liar.worker._tending.stop()
 
 
 @pytest.mark.timeout(900)

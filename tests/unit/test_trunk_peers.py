@@ -18,6 +18,7 @@ from core.contracts import manifest as manifests
 from core.contracts.errors import HearthError
 from core.contracts.net import of_run
 from core.contracts.notices import notice
+from core.contracts.taking_on import CompareTrunks, Verdict
 from core.contracts.trunk import Agreed, Diloco, Offer
 from core.contracts.trunk_calls import OFFER, FragmentAnswer, FragmentOffer, Keeper
 from core.contracts.trunk_status import GiverStatus
@@ -33,6 +34,7 @@ from core.swarm.trunk.leases import Leases, heir_of, mark, syncer_of
 from core.swarm.trunk.wire import PROBES, Wire
 from tests.dht_peers import Peer, peer, until
 from tests.digits_layer import BATCH, digits
+from tests.trusting import trusting
 
 RULES = Diloco(quorum=2, grace_s=10.0)
 MANIFEST = msgspec.structs.replace(manifests.load("digits"), trunk=RULES)
@@ -51,6 +53,8 @@ class Trainer:
         made = agreement_of(manifest, Members(node.rpc, node.dht, directory), folder)
         assert isinstance(made, DiLoCo)
         self.worker = made
+        self.worker._numbers = PARTS * SIZE
+        self.worker.serve(trusting())
         self.versions: defaultdict[int, int] = defaultdict(int)
         self.numbers: dict[int, bytes] = {}
 
@@ -308,6 +312,19 @@ def test_a_claim_alone_takes_no_fragment_from_its_syncer() -> None:
     assert syncer_of(0, keepers) == liar, "nobody else claims it"
 
 
+async def test_who_distrusts_a_syncer_goes_on_though_its_heir_may_not_know_of_that(tmp_path: Path) -> None:
+    async with trainers(tmp_path, 2) as ([trainer, liar], _):
+        leases, name = trainer.worker._leases, peer_text(liar.node.id)
+        await until(lambda: name in leases.keepers, "the other one")
+        theirs = liar.syncs
+        await trainer.worker._tending.stop()
+        leases.distrust(name)
+        await leases.look()
+        assert name not in leases.keepers
+        leases.keepers["ab" * 32] = Keeper(dict.fromkeys(range(PARTS), 10**6), [])  # it follows the liar
+        assert {*leases.due(range(PARTS)).claims} == theirs
+
+
 async def test_a_syncer_that_was_restarted_follows_its_heir_though_others_still_name_it(tmp_path: Path) -> None:
     async with trainers(tmp_path, 1) as ([trainer], _):
         leases = trainer.worker._leases
@@ -368,6 +385,31 @@ async def test_one_that_claims_all_fragments_gets_none_also_when_a_syncer_dies(
             assert len({(t.versions[part], t.numbers[part]) for t in left}) == 1, "they do not agree"
         assert {*left[0].versions.values()} == {4}, "it is followed, or something that was accepted is lost"
         assert not usurper.asked or f"Peer {usurper.name[:8]} has no fragment" in caplog.text
+
+
+@pytest.mark.timeout(1200)
+async def test_a_syncer_whose_fragment_is_of_no_use_is_left_for_the_copy_that_is_here(tmp_path: Path) -> None:
+    async with trainers(tmp_path, 2) as (made, _):
+        await one_round(made, 1000)
+        part = min(made[0].syncs or made[1].syncs)
+        syncer, other = made if part in made[0].syncs else made[::-1]
+        known, theirs = other.worker._fragments[part], peer_text(syncer.node.id)
+        asked = list[CompareTrunks]()
+
+        def refuse(compared: CompareTrunks) -> list[Verdict]:
+            asked.append(compared)
+            return ["good", "worse"]
+
+        other.worker.serve(trusting(refuse))
+        other.worker._fragments[part] = made_up = Fragment(draw(666), FINE, version=known.version)  # of another line
+        with pytest.raises(HearthError, match="of no use"):
+            await other.worker.agree(Offer(part, 2, 16, FINE), draw(1).tobytes(), time.monotonic() + PATIENCE_S)
+        assert [compared.states for compared in asked] == [[[], [part]]]
+        assert other.worker._fragments[part] is made_up and theirs not in other.worker._leases.keepers
+        assert other.node.rpc.bans.score(syncer.node.id, time.monotonic()) > 0.0
+        async with asyncio.timeout(PATIENCE_S):
+            await other.agree(part, draw(1))
+        assert part in other.syncs, "nobody else is there"
 
 
 def test_a_slow_link_makes_differences_sparse_and_is_looked_at_again() -> None:

@@ -19,12 +19,13 @@ from core.contracts import manifest as manifests
 from core.contracts.errors import NetworkError, RemoteFault
 from core.contracts.kinds import MODELS
 from core.contracts.net import of_run
+from core.contracts.taking_on import CompareTrunks, Verdict
 from core.contracts.trunk import Agreed, Offer, VcAsgd
 from core.contracts.trunk_calls import Keeper
 from core.contracts.trunk_status import GiverStatus, ReducerStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
-from core.identity import peer_text
+from core.identity import parse_peer, peer_text
 from core.pipe.calls import Calls
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import Agreement, agreement_of
@@ -37,6 +38,7 @@ from core.training.trunk.strategy import TrunkStrategy, strategy_of
 from core.training.trunk.vc_asgd import Subtasks
 from tests.dht_peers import Peer, peer, peers, until
 from tests.joined_calls import join
+from tests.trusting import trust, trusting
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.workers import PATIENCE_S
 
@@ -56,6 +58,7 @@ def agreement_at(peer: Peer, run: manifests.Manifest, folder: Path) -> Agreement
     directory = DHTDirectory(peer.dht, peer.rpc, Grid(run.run, 1, (2, 2)), run.run_id)
     agreement = agreement_of(run, Members(peer.rpc, peer.dht, directory), folder)
     assert agreement is not None
+    agreement.serve(trusting())
     return agreement
 
 
@@ -65,6 +68,7 @@ def trunk_of(run: manifests.Manifest, agreement: Agreement | None = None) -> Tru
         worker, calls = Calls(), Calls()
         agreement.serve(worker)
         join(worker, calls)
+        trust(calls)
     return strategy_of(build(run, ENDS), run, calls)
 
 
@@ -343,6 +347,39 @@ async def test_who_claims_to_be_the_server_is_none_while_others_follow_another_o
             for each in agreements:
                 await each.agree(Offer(0, 0, 0), b"", 1e9)
             assert {each.who()[1][0].peer for each in agreements} == {server}
+
+
+async def test_a_server_whose_parameters_are_of_no_use_is_left_for_the_best_that_are_known(tmp_path: Path) -> None:
+    run, ones = run_of(kept=0.5), np.ones(NUMBERS, np.float32)
+    async with AsyncExitStack() as stack:
+        at, made = await stack.enter_async_context(peers(2)), list[ParameterServers]()
+        for number, here in enumerate(at):
+            (tmp_path / str(number)).mkdir()
+            made.append(
+                cast(ParameterServers, await stack.enter_async_context(agreement_at(here, run, tmp_path / str(number))))
+            )
+        async with asyncio.timeout(PATIENCE_S):
+            await made[0].agree(Offer(0, 0, 0), ones.tobytes(), 1e9)
+            for each in made:
+                await each.agree(Offer(0, 0, 0), b"", 1e9)
+            [server] = {each.who()[1][0].peer for each in made}
+            client = made[[peer_text(here.id) for here in at].index(server) - 1]
+            assert client._best == ones.tobytes()
+
+            compared = list[CompareTrunks]()
+
+            def refuse(asked: CompareTrunks) -> list[Verdict]:
+                compared.append(asked)
+                return ["worse", "good"]
+
+            client.serve(trusting(refuse))
+            with pytest.raises(NetworkError, match="of no use"):
+                await client.agree(Offer(0, 0, 0), b"", 1e9)
+            assert [asked.states for asked in compared] == [[[0], [0]]], "the best that is known is the measure"
+            assert client._members.node.bans.score(parse_peer(server), time.monotonic()) > 0.0
+            client.serve(trusting())
+            _, answer = await client.agree(Offer(0, 0, 0), b"", 1e9)
+        assert client._is_server and answer == ones.tobytes(), "it goes on from its own copy"
 
 
 async def test_pcs_that_know_nobody_train_at_once_and_become_one_when_they_meet(

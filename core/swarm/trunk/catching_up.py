@@ -4,23 +4,29 @@ Either is taken only if it is the one that the trainers name by its digest. Who 
 but blamed only for what is certainly a lie: it named the right digest of that very version before it was asked, and
 still does afterwards. A mere difference is none. What is read of a trainer may be old, one that was started anew or was
 alone for a while comes to a version by other steps than before, and processors round differently.
+
+Where two train, nobody but the giver names what it gives. So a trunk is tried by compute before it is taken. A mean is
+not: it is the gradient of one step, which the optimizer makes no longer than any other.
 """
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from typing import Literal, NamedTuple, Self
 
 import msgspec
 
 from core.averaging.digests import TrunkDigest
 from core.contracts.errors import CallTimeout, NetworkError
+from core.contracts.taking_on import Compared, Verdict
 from core.contracts.trunk import Agreed
 from core.contracts.trunk_rounds import AskVector, Standing
 from core.identity import PeerId
 from core.net.rpc import RpcNode
+from core.swarm.trunk.agreement import POINTS, Most
 from core.swarm.trunk.lineage import names, newest
 from core.swarm.trunk.standings import LOOK_S, Standings
 from core.swarm.trunk.vectors import Vectors, Whole
@@ -29,6 +35,8 @@ log = logging.getLogger(__name__)
 
 NAMED_S = 10.0
 """For a second trainer to name the digest of a trunk that was fetched, as it may not be there yet."""
+UNTOLD = 20
+"""Times that it is asked whether a trunk is good, as long as that cannot be told."""
 LIE = 5.0
 """Points for a vector that is not the one that was named: the second time soon after means a ban."""
 
@@ -63,7 +71,15 @@ class Named(NamedTuple):
 class CatchingUp:
     """What one trainer of a run fetches from the others."""
 
-    def __init__(self, node: RpcNode, standings: Standings, vectors: Vectors, numbers: int) -> None:
+    def __init__(
+        self,
+        node: RpcNode,
+        standings: Standings,
+        vectors: Vectors,
+        numbers: int,
+        compare: Callable[..., Awaitable[Compared]],
+        most: Most,
+    ) -> None:
         """Nothing is asked yet.
 
         Args:
@@ -71,8 +87,11 @@ class CatchingUp:
             standings: what the others tell of themselves.
             vectors: through which they give.
             numbers: of the trunk.
+            compare: tries trunks, as `Agreement.compare`.
+            most: as in `Agreement`.
         """
         self._node, self._standings, self._vectors, self._numbers = node, standings, vectors, numbers
+        self._compare, self._most = compare, most
         self._doubted: set[PeerId] = set()
         """Those who are looked at for a lie, one at a time of each."""
 
@@ -115,11 +134,26 @@ class CatchingUp:
             version = whole.told.version
             digest = await asyncio.to_thread(_digest, whole)
             named = await self._named(peer, version)
-            if named and named[digest] == max(named.values()):
+            if not named or named[digest] < max(named.values()):
+                self._doubt(peer, digest, before[peer], Named("trunk", version))
+            elif (verdict := await self._try(whole)) == "good":
                 log.info("The others are at step %d; peer %s gave the trunk.", version, peer.hex()[:8])
                 return whole
-            self._doubt(peer, digest, before[peer], Named("trunk", version))
+            else:
+                log.warning("The trunk of step %d that peer %s gave is %s.", version, peer.hex()[:8], verdict)
+                self._node.strike(peer, POINTS[verdict])
+                self._standings.leave_out(peer)
         raise CallTimeout("No other trainer gave the trunk that most of them have.")
+
+    async def _try(self, whole: Whole) -> Verdict:
+        most = self._most()
+        if whole.told.version > most.steps or whole.told.samples > most.samples:  # no training leads so far by now
+            return "unusual"
+        for _ in range(UNTOLD):  # by a busy PC: it is no fault of the line, and the trunk is here
+            with contextlib.suppress(CallTimeout):
+                return (await self._compare([{}, {0: whole.data}], moments=True)).verdicts[1]
+            await asyncio.sleep(LOOK_S)
+        raise CallTimeout("The trunk of the others cannot be tried now.")
 
     async def _named(self, giver: PeerId, version: int) -> Counter[bytes]:
         """How many trainers name each digest of a trunk, as soon as one beside the giver does, if there is one that

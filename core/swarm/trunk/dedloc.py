@@ -22,7 +22,7 @@ import msgspec
 import numpy as np
 
 from core.averaging.codecs import Numbers
-from core.contracts.errors import CallRefused, CallTimeout, NetworkError, ProtocolError, RoundVoid
+from core.contracts.errors import CallRefused, CallTimeout, ComputeError, NetworkError, ProtocolError, RoundVoid
 from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
@@ -37,7 +37,7 @@ from core.pipe.calls import Calls
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.trunk import figures
-from core.swarm.trunk.agreement import NOBODY, Agreement, Who
+from core.swarm.trunk.agreement import NOBODY, Agreement, Most, Who, anything
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.catching_up import CatchingUp, Taken
 from core.swarm.trunk.lineage import by_most, is_away, names, newest
@@ -66,8 +66,8 @@ MEAN_S = 60.0
 class DeDLOC(Agreement):
     """What this PC does for the steps of one run's trainers."""
 
-    def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
-        super().__init__(manifest, members, folder)
+    def __init__(self, manifest: Manifest, members: Members, folder: Path, most: Most = anything) -> None:
+        super().__init__(manifest, members, folder, most)
         rules = manifest.trunk
         assert isinstance(rules, Dedloc)
         self._target, self._delayed, self._node = rules.target_samples, rules.delayed, members.node
@@ -75,7 +75,6 @@ class DeDLOC(Agreement):
         """Whether a trainer here without others takes steps by itself."""
         run_id = manifest.run_id
         self._standings = Standings(run_id, members, self._decide)
-        self._calls: Calls | None = None
         self._gathered: Gathered | None = None
         """By the trainer here; None: there is none."""
         self._heard = 0.0
@@ -114,7 +113,7 @@ class DeDLOC(Agreement):
             self._node, members.dht, run_id, codec="fp16", grace_s=GRACE_S, share=planned_shares, clip=CLIP
         )
         self._vectors = Vectors(self._node, run_id, self._mean_of, lambda: max(self._trunks, default=0), self._trunk)
-        self._others = CatchingUp(self._node, self._standings, self._vectors, self._numbers)
+        self._others = CatchingUp(self._node, self._standings, self._vectors, self._numbers, self.compare, most)
 
     async def __aenter__(self) -> Self:
         self._tending.start()
@@ -167,7 +166,6 @@ class DeDLOC(Agreement):
         super().serve(calls)
         calls.listen(GATHERED, self._note)
         calls.listen(REACHED, self._reached)
-        self._calls = calls
 
     # --- who has gathered how much
 
@@ -340,10 +338,12 @@ class DeDLOC(Agreement):
         """What the sums of all come to.
 
         Raises:
-            NetworkError: too few came, or the round has no result here.
+            NetworkError: too few came, or the round has no result here; a ComputeError: nobody has anything for it.
         """
         vector = await asyncio.to_thread(_mean, payload, offer.samples) if payload else None
-        if not self._standings.voters(offer.version) and vector is not None:
+        if not self._standings.voters(offer.version):
+            if vector is None:  # those that had enough have gone, or were no trainers
+                raise ComputeError(f"Nobody has anything for step {offer.version}: it is gathered for anew.")
             self._alone = True
             self._who = figures.alone(peer_text(self._node.peer), offer.samples)
             return Taken.by(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes())

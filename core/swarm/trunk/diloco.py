@@ -7,6 +7,7 @@ offers the same difference until it is answered, and a syncer counts it once.
 import asyncio
 import logging
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Self
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from core.averaging import codecs
 from core.averaging import fragment as fragments
-from core.averaging.fragment import Encoder, Fragment
+from core.averaging.fragment import Fragment
 from core.averaging.mean import JUDGED
 from core.averaging.outer import steps_between
 from core.contracts.errors import (
@@ -39,10 +40,12 @@ from core.net.rpc import Context
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.trunk import figures
-from core.swarm.trunk.agreement import Agreement, Who
+from core.swarm.trunk.agreement import POINTS, Agreement, Most, Who, anything
+from core.swarm.trunk.differences import Differences
 from core.swarm.trunk.kept import Kept
 from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, mark
 from core.swarm.trunk.syncer import Syncer
+from core.swarm.trunk.together import Together
 from core.swarm.trunk.wire import Wire
 
 log = logging.getLogger(__name__)
@@ -63,6 +66,8 @@ CLIPPED_POINTS = 1.0
 """As after a long pause it may happen to an honest one."""
 FASTEST = 4.0
 """Rounds a second: where nobody else can tell, no more than these are believed to have been made."""
+CURRENT_S = 60.0
+"""What was agreed on so short a time ago is not old."""
 HOSTILE_POINTS = 4.0
 """For what is no difference, such as NaN: the third one soon after means a ban."""
 
@@ -70,8 +75,8 @@ HOSTILE_POINTS = 4.0
 class DiLoCo(Agreement):
     """What this PC does for the fragments of one run: it follows those that its trainer works on, and syncs some."""
 
-    def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
-        super().__init__(manifest, members, folder)
+    def __init__(self, manifest: Manifest, members: Members, folder: Path, most: Most = anything) -> None:
+        super().__init__(manifest, members, folder, most)
         assert isinstance(manifest.trunk, Diloco)
         self._rules, self._members, self._node = manifest.trunk, members, members.node
         run_id = manifest.run_id
@@ -84,13 +89,12 @@ class DiLoCo(Agreement):
         self._asking: dict[int, asyncio.Lock] = {}
         self._sizes: dict[int, tuple[int, int]] = {}
         """Numbers of the fragments of the trainer here, and how many of them are fine."""
-        self._encoders: dict[int, Encoder] = {}
-        self._unanswered: dict[int, tuple[int, bytes]] = {}
-        """By fragment: the version of the trainer's difference that was offered last, and its message."""
+        self._differences = Differences()
         self._heard: dict[int, float] = {}
         """When a fragment was agreed on, unix time."""
         self._leads: dict[int, bytes] = {}
         """Marks of the syncers that told of it."""
+        self._together = Together(self.compare, self._is_whole)
         self._goes_on = False  # with what the trainer here has, as nobody could tell it what is agreed
         self._wire = Wire(self._rules.wire)
         self._saved = 0.0
@@ -187,18 +191,19 @@ class DiLoCo(Agreement):
                 begin = FragmentOffer(offer.part, 0, b"", offer.samples, offer.fine, "begin")
                 answer = await self._ask(begin, payload)
         else:
-            message = self._message(offer, numbers)
+            message = self._differences.message(offer, numbers, is_sparse=self._wire.is_sparse(len(numbers)))
             known = self._fragments.get(offer.part)
             line = known.line if known else b""
             difference = FragmentOffer(offer.part, offer.version, line, offer.samples, offer.fine, "difference")
             answer = await self._ask(difference, message)
-            self._unanswered.pop(offer.part, None)
+            self._differences.answered(offer.part)
         fragment = self._fragments.get(offer.part)
         if answer.kind == "none" or fragment is None:
             return Agreed(offer.part, 0, 0, 0, counted=False), b""
         self._heard[offer.part] = time.time()
         counted = answer.counted if offer.samples else fragment.is_settled(self._node.peer, offer.version)
-        agreed = Agreed(offer.part, fragment.version, fragment.samples, answer.peers, counted)
+        samples = min(fragment.samples, self._most().samples)
+        agreed = Agreed(offer.part, fragment.version, samples, answer.peers, counted)
         return agreed, fragment.numbers.tobytes()
 
     def _trains(self, part: int, size: tuple[int, int]) -> None:
@@ -211,15 +216,6 @@ class DiLoCo(Agreement):
             if part in self._syncers:
                 self._leave(part)
                 self._claim(part)
-
-    def _message(self, offer: Offer, numbers: fragments.Numbers) -> bytes:
-        """The same for the same offer: what a trainer repeats is not counted twice, nor fed back twice."""
-        version, message = self._unanswered.get(offer.part, (-1, b""))
-        if version != offer.version:
-            encoder = self._encoders.setdefault(offer.part, Encoder())
-            message = encoder.encode(numbers, offer.fine, self._wire.is_sparse(len(numbers)))
-            self._unanswered[offer.part] = offer.version, message
-        return message
 
     async def _ask(self, offer: FragmentOffer, payload: bytes = b"") -> FragmentAnswer:
         """Have the fragment's syncer answer, and follow it.
@@ -249,13 +245,14 @@ class DiLoCo(Agreement):
             raise
         self._wire.note(len(payload) + len(data), time.monotonic() - began - answer.waited_s)
         try:
-            self._follow(offer.part, syncer, answer, data)
+            await self._follow(offer.part, syncer, answer, data)
         except (ProtocolError, *UNREADABLE) as error:
             self._node.strike(parse_peer(syncer), HOSTILE_POINTS)
             raise CallRefused(f"Peer {syncer[:8]} answered with no fragment of the trunk: {error}") from error
         return answer
 
-    def _follow(self, part: int, syncer: str, answer: FragmentAnswer, data: bytes) -> None:
+    async def _follow(self, part: int, syncer: str, answer: FragmentAnswer, data: bytes) -> None:
+        known, newer = self._fragments.get(part), None
         if answer.kind == "state":
             newer = self._fitting(part, fragments.load(data, MOST))
             is_led = self._leases.is_led_by(part, syncer)
@@ -264,14 +261,34 @@ class DiLoCo(Agreement):
                 self._node.strike(parse_peer(syncer), CLIPPED_POINTS)
                 self._leases.failed(syncer)
                 raise CallRefused(f"Peer {syncer[:8]} is not followed by others.")
-            self._fragments[part] = newer
         elif answer.kind == "rounds":
-            known = self._fragments.get(part)
             if known is None:
                 raise ProtocolError("Rounds came of a fragment that is not here.")
+            newer = known.copy()
             for made in fragments.ROUNDS.decode(data):
-                known.apply(made)
+                newer.apply(made)
+        if newer:
+            if answer.kind == "state" or not (known and self._differences.lead_to(part, known, newer)):
+                await self._try(part, newer, syncer)
+            if part in self._syncers or self._fragments.get(part) is not known:
+                raise CallRefused("There is another syncer by now.")
+            self._fragments[part] = newer
         self._leads[part] = mark(syncer)
+
+    async def _try(self, part: int, newer: Fragment, syncer: str) -> None:
+        """Have the trainer here try a fragment that it has of its syncer's word (NetworkError: it is of no use)."""
+        if (verdict := await self._together.verdict(part, newer.numbers.tobytes())) != "good":
+            log.warning("Fragment %d of the trunk that peer %s gave is %s.", part, syncer[:8], verdict)
+            self._node.strike(parse_peer(syncer), POINTS[verdict])
+            self._leases.distrust(syncer)
+            self._leads.pop(part, None)
+            raise CallRefused(f"Peer {syncer[:8]} gave a fragment of the trunk that is of no use.")
+
+    def _is_whole(self, parts: Collection[int]) -> bool:
+        """Whether all fragments of the trunk but some are as they are agreed now."""
+        since = time.time() - CURRENT_S
+        others = all(part in parts or self._heard.get(part, 0.0) >= since for part in self._sizes)
+        return others and sum(size for size, _ in self._sizes.values()) == self._numbers
 
     def _can_be(self, part: int, newer: Fragment) -> bool:
         """Whether the trunk can have come so far since this PC heard of it last, if it did since it was started."""
@@ -359,11 +376,17 @@ class DiLoCo(Agreement):
         if not self._can_be(part, newer):
             raise ProtocolError(f"Fragment {part} of the trunk cannot have come to version {newer.version} by now.")
         rounds = newer.since(known.line) if known else None
-        if known and rounds is not None:  # from these follow the numbers: nobody need be believed them
+        if known and rounds is not None:  # from these follow the numbers
+            newer = known.copy()
             for made in rounds:
-                known.apply(made)
-        else:
-            self._fragments[part] = newer
+                newer.apply(made)
+        verdict = await self._together.alone(part, newer.numbers.tobytes())
+        if verdict != "good":
+            self._node.strike(peer, POINTS[verdict])
+            raise CallRefused(f"What you have of fragment {part} of the trunk is {verdict}.")
+        if part not in self._syncers or self._fragments.get(part) is not known:
+            return  # it is another one's, or has gone on, meanwhile
+        self._fragments[part] = newer
         self._leave(part)  # who waits is to offer again: it may be counted by now
         self._claim(part)
 

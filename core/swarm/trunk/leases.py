@@ -21,6 +21,7 @@ from core.dht.records import own_subkey, told
 from core.swarm.hosting import LONELY_S, SETTLE_S
 from core.swarm.members import Members
 from core.swarm.placement import rank
+from core.swarm.trunk.agreement import OUT_S
 
 TICK_S = 2.0
 """Between two looks at who the syncers are."""
@@ -55,6 +56,10 @@ class Leases:
         """The living ones, this one included."""
         self._gone: dict[str, float] = {}
         """Peers that did not answer, and when what they told before expires."""
+        self._out: dict[str, float] = {}
+        """Peers of which nothing counts, and until when, time.monotonic()."""
+        self._usurped: set[int] = set()
+        """Fragments that these claim: nobody is waited for who may not know them."""
         self._expires: dict[str, float] = {}
         self._told, self._told_at = mine(), float("-inf")
         self._began = self._joined = 0.0
@@ -64,12 +69,16 @@ class Leases:
         """Tell what is here, and read what others have; whether enough is known to claim anything."""
         self._began = self._began or time.monotonic()
         await self.tell()
-        found: dict[str, Keeper] = {}
+        found, usurped, now = dict[str, Keeper](), set[int](), time.monotonic()
+        self._out = {peer: until for peer, until in self._out.items() if until > now}
         for record, keeper in told((await self._dht.get_many([self._key]))[self._key], Keeper):
             name = record.subkey
             self._expires[name] = record.expires
-            if record.expires > self._gone.get(name, 0.0) and not self._members.is_dead(record.peer):
+            if name in self._out or self._node.distrusts(record.peer):
+                usurped |= {*keeper.syncs}
+            elif record.expires > self._gone.get(name, 0.0) and not self._members.is_dead(record.peer):
                 found[name] = keeper
+        self._usurped = usurped
         self.keepers = {**found, self._members.me: self._told}  # as others read it: all are to decide alike
         return self._may_claim()
 
@@ -94,7 +103,7 @@ class Leases:
         due, me, mine = Due([], []), self._members.me, self._mine()
         for part in sorted(parts):
             syncer = syncer_of(part, self.keepers)
-            if syncer is None and heir_of(part, self.keepers) == me:
+            if syncer is None and (heir_of(part, self.keepers) == me or (part in self._usurped and mine.able)):
                 due.claims.append(part)
             elif part in mine.syncs and syncer != me:
                 due.leaves.append(part)
@@ -109,6 +118,15 @@ class Leases:
         self._gone[peer] = self._expires.get(peer, 0.0)
         self.keepers.pop(peer, None)
         self._wake.set()
+
+    def distrust(self, peer: str) -> None:
+        """A syncer gave what is of no use: what it tells counts for nothing, for a while.
+
+        Args:
+            peer: who it is.
+        """
+        self._out[peer] = time.monotonic() + OUT_S
+        self.failed(peer)
 
     async def syncer(self, part: int, patience_s: float) -> str:
         """A fragment's syncer, as soon as there is one.

@@ -1,8 +1,8 @@
 """The parameter server of a run whose manifest names none: a peer that trains, by lease.
 
 Its answers hold all that it knows, so that whoever was answered last has a copy; after a result of its own trainer it
-sends one to its heir. The peer that takes its place when it dies goes on from the newest copy of all: nothing that a
-trainer was told is accepted is lost with one peer. Who leaves in order gives its place to its heir.
+sends one to its heir. The peer that takes its place when it dies goes on from the newest copy of all that are good:
+nothing that a trainer was told is accepted is lost with one peer. Who leaves in order gives its place to its heir.
 
 A PC that knows nobody, or may not use the network, serves its own trainer meanwhile. When it meets another server, or
 two peers have claimed the lease, one of them goes on, and what the other one has learnt is mixed in there. The table of
@@ -15,7 +15,7 @@ import logging
 import struct
 import time
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -25,12 +25,14 @@ from core.averaging.packing import NOISE, pack, unpack
 from core.contracts.errors import CallRefused, HearthError, NetworkError, ProtocolError
 from core.contracts.net import of_run
 from core.contracts.notices import Notice
+from core.contracts.taking_on import Verdict
 from core.contracts.trunk import Whole
 from core.contracts.trunk_calls import Keeper, State
 from core.identity import parse_peer, peer_text
 from core.net.recurring import Recurring
 from core.net.rpc import Context
 from core.swarm.members import Members
+from core.swarm.trunk.agreement import POINTS
 from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, heir_of, mark, syncer_of
 from core.swarm.trunk.work_generator import Work
 
@@ -41,8 +43,8 @@ PART = 0
 """There is one server for the whole trunk."""
 LARGEST_TABLE = 4 << 20
 """Bytes: of a thousand clients it takes a tenth."""
-ASKED, ASK_S = 32, 10.0
-"""Peers that an heir asks for their copies, and how long."""
+ASKED, ASK_S, TRIED = 32, 10.0, 8
+"""Peers that an heir asks for their copies, how long, and how many of the newest it tries."""
 SAVE_S = 20.0
 """Between two times that a copy is written to the disk, or that a store that broke is tried again."""
 HAND_OVER_S = 5.0
@@ -124,6 +126,7 @@ class ServerLease:
         stored: Callable[[], Awaitable[Copy | None]],
         store: Callable[[Copy], Awaitable[None]],
         merge: Callable[[str, Copy], Awaitable[None]],
+        verdicts: Callable[[Sequence[Copy]], Awaitable[list[Verdict]]],
     ) -> None:
         """
         Args:
@@ -133,12 +136,15 @@ class ServerLease:
             stored: what this PC's own store holds.
             store: put a copy in its place.
             merge: have a server mix in what another copy has learnt; a NetworkError if it is to be tried again.
+            verdicts: which of some copies do about as well as the best of them.
         """
         self._numbers, self._members, self._node = numbers, members, members.node
-        self._stored, self._store, self._merge = stored, store, merge
+        self._stored, self._store, self._merge, self._verdicts = stored, store, merge, verdicts
         self._method, self._heir = of_run(COPY, run_id), of_run(HEIR, run_id)
         self._copy: Copy | None = None
-        """The newest that came, if this PC is not the server."""
+        """The newest that came with an answer, if this PC is not the server."""
+        self._shared: Copy | None = None
+        """The newest that the server had this PC keep: nobody has tried it."""
         self._left_over: Copy | None = None
         """What was learnt here under this PC as server, if another one goes on and has not mixed it in yet."""
         self._followed, self._heard = "", 0.0
@@ -237,21 +243,26 @@ class ServerLease:
             self._leases.failed(server)
         self._tending.wake.set()
 
-    def received(self, server: str, data: bytes | memoryview) -> bytes:
-        """Keep what a server's answer holds; the parameters.
+    def distrust(self, server: str) -> None:
+        """The server gave what is of no use: it is not followed any more.
 
         Args:
             server: who it is.
-            data: as it came.
-
-        Raises:
-            ProtocolError: it is no copy.
         """
-        copy = load(data, self._numbers)
+        if server == self._followed:
+            self._followed = ""
+        self._leases.distrust(server)
+
+    def received(self, server: str, copy: Copy) -> None:
+        """Keep what a server's answer holds.
+
+        Args:
+            server: who it is.
+            copy: that was tried.
+        """
         if not (self.serves or self._is_alone) and copy.turns >= self.turns:
             self._copy, self.turns, self._passed_on = copy, copy.turns, samples_of(copy)
         self._followed, self._heard = server, time.monotonic()
-        return copy.vector
 
     def _mine(self) -> Keeper:
         followed = self._followed if time.monotonic() - self._heard < AWAY_S else ""
@@ -305,11 +316,14 @@ class ServerLease:
             log.warning("The newest parameters could not be written to this disk: %s", error)
 
     async def _adopt(self) -> None:
-        """Go on from the newest copy that there is."""
+        """Go on from the newest copy of those that are about as good as the best one."""
         keepers = self._leases.keepers
         others = sorted(keepers.keys() - {self._members.me}, key=lambda peer: -keepers[peer].versions.get(PART, 0))
-        copies = await asyncio.gather(*map(self._ask, others[:ASKED]))
-        newest = max(filter(None, [self._copy, self._left_over, *copies]), key=lambda copy: copy.turns, default=None)
+        told = dict(zip(others, await asyncio.gather(*map(self._ask, others[:ASKED])), strict=False))
+        given = sorted(((copy, peer) for peer, copy in told.items() if copy), key=lambda one: -one[0].turns)[:TRIED]
+        mine = self._copy or await self._stored()
+        newest = await self._newest([*given, *((copy, "") for copy in (mine, self._shared, self._left_over) if copy)])
+        self._shared = None
         if newest and newest.turns >= self.turns:
             if self._is_alone:
                 self._left_over = await self._stored()
@@ -319,6 +333,20 @@ class ServerLease:
         if self._left_over and self._left_over is not newest:
             await self._merge(self._members.me, self._left_over)
         self._left_over = None
+
+    async def _newest(self, copies: Sequence[tuple[Copy, str]]) -> Copy | None:
+        """The newest one that is good; who gave another one loses trust.
+
+        Args:
+            copies: and who gave each, if that was another peer just now.
+        """
+        told = [*zip(copies, await self._verdicts([copy for copy, _ in copies]), strict=True)]
+        for (copy, peer), verdict in told:
+            if verdict != "good" and peer:
+                log.warning("Parameters of turn %d that peer %s gave are %s.", copy.turns, peer[:8], verdict)
+                self._node.strike(parse_peer(peer), POINTS[verdict])
+        good = [copy for (copy, _), verdict in told if verdict == "good"]
+        return max(good, key=lambda copy: copy.turns, default=None)
 
     async def _begin(self, copy: Copy) -> None:
         try:
@@ -341,6 +369,8 @@ class ServerLease:
 
     async def _give(self, request: AskCopy, payload: bytes, context: Context) -> tuple[State, bytes]:
         copy = await self._stored() if self.serves or self._is_alone else self._copy
+        if self._shared and (copy is None or copy.turns < self._shared.turns):
+            copy = self._shared
         if copy is None or copy.turns <= request.turns:
             return State(), b""
         self._passed_on = samples_of(copy)
@@ -351,17 +381,19 @@ class ServerLease:
         if syncer_of(PART, self._leases.keepers) != peer_text(context.peer):
             raise CallRefused("You are not the run's parameter server, as far as this peer knows.")
         try:
-            if request.keeps:
-                self.received(peer_text(context.peer), payload)
-                return State()
             copy = load(payload, self._numbers)
         except ProtocolError:
             self._node.strike(context.peer, HOSTILE_POINTS)
             raise
+        if request.keeps:
+            self._shared = copy
+            return State()
         if self.serves or copy.turns < self.turns:
             raise CallRefused("This peer knows more than that.")
+        if await self._newest([(copy, peer_text(context.peer)), *([(self._copy, "")] if self._copy else [])]) != copy:
+            raise CallRefused("What you give is worse than what this peer has.")
         await self._begin(copy)
-        self.serves, self._copy = True, None
+        self.serves, self._copy, self._shared = True, None, None
         log.info("Is the run's parameter server after %s, from turn %d on.", peer_text(context.peer)[:8], self.turns)
         await self._leases.tell()
         return State()

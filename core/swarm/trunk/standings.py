@@ -21,6 +21,7 @@ from core.dht.records import own_subkey, told
 from core.identity import PeerId
 from core.net.rpc import Context, Payload
 from core.swarm.members import Members
+from core.swarm.trunk.agreement import OUT_S
 from core.swarm.trunk.lineage import countable
 
 log = logging.getLogger(__name__)
@@ -62,6 +63,8 @@ class Standings:
         """The others, as of the last look."""
         self.helpers: dict[PeerId, Standing] = {}
         """Likewise."""
+        self._out: dict[PeerId, float] = {}
+        """Who is left out, and until when, time.monotonic()."""
         self._heard = heard
         self._news: dict[PeerId, Gathered] = {}
         """What trainers have told since."""
@@ -123,10 +126,12 @@ class Standings:
         Raises:
             NetworkError: the DHT could not be read.
         """
+        now = time.monotonic()
+        self._out = {peer: until for peer, until in self._out.items() if until > now}
         records = [
             (record, standing)
             for record, standing in told(await self._dht.get(self._key), Standing)
-            if record.peer != self._node.peer and not self._members.is_dead(record.peer)
+            if record.peer not in {self._node.peer, *self._out} and not self._members.is_dead(record.peer)
         ]
         found = {record.peer: standing for record, standing in records}
         self._sequences = {record.peer: record.sequence for record, _ in records}
@@ -134,6 +139,15 @@ class Standings:
         self.trainers = {peer: each for peer, each in found.items() if not each.helps}
         self.helpers = {peer: each for peer, each in found.items() if each.helps}
         self._news = {peer: news for peer, news in self._news.items() if peer in self.trainers}
+
+    def leave_out(self, peer: PeerId) -> None:
+        """Have nothing count that a peer tells, for a while.
+
+        Args:
+            peer: who is it.
+        """
+        self._out[peer] = time.monotonic() + OUT_S
+        self.trainers.pop(peer, None)
 
     async def told_anew(self, peer: PeerId) -> Standing | None:
         """What a trainer tells from now on; None: nothing, so that it is not waited for.

@@ -1,24 +1,27 @@
 """Trainers that agree by VC-ASGD: asks the run's parameter servers, and is one where the manifest names this peer."""
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import numpy as np
 
 from core.averaging.packing import NOISE, pack, unpack
-from core.contracts.errors import CallRefused, DataFolderError, NetworkError, ProtocolError, RemoteFault
+from core.contracts.errors import CallRefused, CallTimeout, DataFolderError, NetworkError, ProtocolError, RemoteFault
 from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.notices import Notice, notice
+from core.contracts.taking_on import Verdict
 from core.contracts.trunk import Agreed, Offer, VcAsgd
 from core.contracts.trunk_status import GiverStatus, PartStatus, ReducerStatus
 from core.identity import parse_peer, peer_text
@@ -27,10 +30,10 @@ from core.net.rpc import Context
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.placement import rank
-from core.swarm.trunk.agreement import NOBODY, Agreement, Who
+from core.swarm.trunk.agreement import NOBODY, POINTS, Agreement, Most, Who, anything
 from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import ParameterStore, open_store
-from core.swarm.trunk.server_lease import Copy, ServerLease, dump, samples_of
+from core.swarm.trunk.server_lease import Copy, ServerLease, dump, load, samples_of
 from core.swarm.trunk.work_generator import CLIENTS
 
 log = logging.getLogger(__name__)
@@ -48,11 +51,15 @@ STEP = 3.2
 R = TypeVar("R")
 
 
+class Untrusted(NetworkError):
+    """What a server gave was set aside."""
+
+
 class ParameterServers(Agreement):
     """The servers of a run, of which this peer may be one."""
 
-    def __init__(self, manifest: Manifest, members: Members, folder: Path) -> None:
-        super().__init__(manifest, members, folder)
+    def __init__(self, manifest: Manifest, members: Members, folder: Path, most: Most = anything) -> None:
+        super().__init__(manifest, members, folder, most)
         rules = manifest.trunk
         assert isinstance(rules, VcAsgd)
         self._rules, self._members, self._run_id, self._folder = rules, members, manifest.run_id, folder
@@ -69,16 +76,20 @@ class ParameterServers(Agreement):
         """For packing, and for the store, which waits."""
         self._store: ParameterStore | None = None
         self._left = False
+        self._best = b""
+        """The best parameters that servers gave, as far as these were tried; none: nobody knows any."""
         self._known: PartStatus | None = None
         self._given = Newest[str, tuple[float, int]](CLIENTS)
         """When the last subtask of each trainer was mixed in, as far as this peer knows, unix time, and its samples."""
         self._asks, self._again = 0, 0.0
         """Questions of the trainer here on their way, and when it asks again for work."""
         if not named:
-            self._lease = ServerLease(manifest.run_id, self._numbers, members, self._stored, self._put, self._merge)
+            self._lease = ServerLease(
+                manifest.run_id, self._numbers, members, self._stored, self._put, self._merge, self._verdicts
+            )
         if members.me in rules.servers or not named:
-            most = (NOISE + 2) * self._numbers + 1024
-            members.node.register(self._method, Offer, self._answer, max_payload=most)
+            size = (NOISE + 2) * self._numbers + 1024
+            members.node.register(self._method, Offer, self._answer, max_payload=size)
 
     async def __aenter__(self) -> "ParameterServers":
         if self._lease:
@@ -146,6 +157,7 @@ class ParameterServers(Agreement):
             servers = [await self._lease.server(min(SERVER_S, deadline - time.monotonic()))]
         if self._is_server or servers == [me]:
             agreed, answer = await self._at_the_store(lambda: self._serve(me, offer, payload))
+            self._best = answer or self._best
             if self._lease and offer.samples and agreed.counted:
                 await self._lease.share()
             return me, agreed, answer
@@ -169,13 +181,48 @@ class ParameterServers(Agreement):
                 if self._lease:
                     self._lease.failed(server, gone=not isinstance(error, CallRefused))
                 continue
-            unpacked = partial(self._lease.received, server) if self._lease else self._unpacked
             try:
-                return server, agreed, await self._aside(partial(unpacked, answer)) if answer else b""
+                vector = await self._taken(server, answer) if answer else b""
+                samples = min(agreed.samples, self._most().samples)
+                return server, msgspec.structs.replace(agreed, samples=samples), vector
             except ProtocolError as error:
                 self._members.node.strike(parse_peer(server), HOSTILE_POINTS)
                 failed = NetworkError(f"Server {server[:8]} answered with no parameters: {error}")
+            except Untrusted as error:
+                failed = error
         raise failed or NetworkError("No parameter server could be asked in time.")
+
+    async def _taken(self, server: str, answer: bytes) -> bytes:
+        """A server's parameters, if they are about as good as the best ones that are known.
+
+        What this PC's own trainer comes to is no measure: means of several are worse than each at first.
+
+        Raises:
+            ProtocolError: they are none.
+            NetworkError: they are not, or that cannot be told now.
+        """
+        copy = await self._aside(partial(load, answer, self._numbers)) if self._lease else None
+        vector = copy.vector if copy else await self._aside(partial(self._unpacked, answer))
+        if not self._best and self._lease and (stored := await self._stored()):
+            self._best = stored.vector
+        states = [vector, *([self._best] if self._best else [])]
+        compared = await self.compare([{0: state} for state in states])
+        if (verdict := compared.verdicts[0]) != "good":
+            log.warning("The parameters that server %s gave are %s.", server[:8], verdict)
+            self._members.node.strike(parse_peer(server), POINTS[verdict])
+            if self._lease:
+                self._lease.distrust(server)
+            raise Untrusted(f"The parameters that server {server[:8]} gave are of no use.")
+        self._best = states[compared.best]
+        if copy and self._lease:
+            self._lease.received(server, copy)
+        return vector
+
+    async def _verdicts(self, copies: Sequence[Copy]) -> list[Verdict]:
+        """On what other peers may be followed by. Where nobody trains, nobody can try them: who asks this PC does."""
+        with contextlib.suppress(CallTimeout):
+            return (await self.compare([{0: copy.vector} for copy in copies])).verdicts
+        return ["good"] * len(copies)
 
     async def _answer(self, offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
         """Serve another peer."""

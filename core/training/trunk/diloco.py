@@ -9,7 +9,7 @@ difference. A newcomer begins with what is agreed.
 import asyncio
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -289,6 +289,16 @@ class DiLoCo(TrunkStrategy):
             return kernel(*arguments)
         with self._adam.replaced(self._agreed):
             return kernel(*arguments)
+
+    @property
+    def sizes(self) -> list[int]:
+        return [fragment.size for fragment in self._fragments]
+
+    def with_parts(self, parts: Mapping[int, Tensor]) -> Tensor:
+        flat = (self._agreed if all(self._versions) else self._adam.weights).clone()
+        for part, numbers in parts.items():
+            self._fragments[part].write(flat, numbers)
+        return flat
 
 
 def cut(network: nn.Module, count: int) -> list[Fragment]:

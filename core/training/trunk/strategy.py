@@ -24,7 +24,7 @@ takes part in a round, and how far it is, is counted by the worker (`core.swarm`
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -32,6 +32,7 @@ from torch import Tensor, nn
 
 from core.contracts.manifest import Manifest
 from core.pipe.calls import Calls
+from core.runtime.adam import Adam
 from core.runtime.movable import Carry
 
 AGREED = "agreed."
@@ -60,6 +61,7 @@ class TrunkStrategy(ABC):
             calls: to the worker; None: there are no others.
         """
 
+    _adam: Adam
     parameters: list[nn.Parameter]
     """In the order of the flat vector of gradients."""
     reached = False
@@ -133,6 +135,30 @@ class TrunkStrategy(ABC):
             arguments: the kernel's.
         """
         return kernel(*arguments)
+
+    def by(self, weights: Tensor, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        """As `by_agreed`, with other weights.
+
+        Args:
+            weights: [all parameters], flat.
+            kernel: as there.
+            arguments: the kernel's.
+        """
+        with self._adam.replaced(weights.to(self._adam.weights.device)):
+            return kernel(*arguments)
+
+    @property
+    def sizes(self) -> Sequence[int]:
+        """Numbers of each part that is agreed on by itself."""
+        return (self._adam.weights.numel(),)
+
+    def with_parts(self, parts: Mapping[int, Tensor]) -> Tensor:
+        """All parameters, flat, as they are agreed, but with other numbers in some parts.
+
+        Args:
+            parts: the numbers of each, as many as `sizes` says.
+        """
+        return parts.get(0, self._adam.weights)
 
     def take_over(self, state: dict[str, Tensor]) -> None:
         """Go on from another trainer's state: what is agreed counts, and not what is that trainer's own.

@@ -48,9 +48,11 @@ from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.part_files import Part, pack
 from core.swarm.members import Members
+from core.swarm.signatures import Signatures
 from core.training.data.stream import open_stream
 from core.training.trainer import Trainer
 from tests.dht_peers import until
+from tests.long.hostile.trunk_liar import liar_of
 from tests.worked_peers import worked_peer
 from tests.workers import HERE, ROOT, RunningWorker, Workers, hearth
 
@@ -76,6 +78,8 @@ class Order(msgspec.Struct, forbid_unknown_fields=True):
     """Ask every member for its experts, again and again."""
     ghosts: int = 0
     """Members of the run that are none, each with room for as many experts as one can have."""
+    leads: bool = False
+    """Say that the trunk that trainers agree on is here, and give noise; the ghosts say so, too."""
     run: str = "digits"
 
 
@@ -92,6 +96,7 @@ class Attacker:
         self.files: dict[str, bytes] = {}
         """What it gives, by hash."""
         self.given: list[PartFile] = []
+        self.signatures = Signatures(run_id, node.identity, Path())
         self.taken: set[str] = set()
         """Experts that others have handed over to it."""
         node.register(self._method(READ_FILE), ReadFile, self._read)
@@ -133,7 +138,8 @@ class Attacker:
             for file in self.given if peer != self.members.me else ():
                 with contextlib.suppress(HearthError):
                     keep = self._method("file.keep")
-                    await self.node.call(parse_peer(peer), keep, KeepFile(file), FileKept, deadline_s=20.0)
+                    signed = KeepFile(self.signatures.given(file))
+                    await self.node.call(parse_peer(peer), keep, signed, FileKept, deadline_s=20.0)
 
     def _read(self, request: ReadFile, payload: Payload, context: Context) -> tuple[FileRead, bytes]:
         data = self.files[request.sha256]
@@ -180,10 +186,13 @@ class Attacker:
         mine = Member(ROOM, 0)
         told = False
         async with Ghosts(self) as ghosts:
+            lead = liar_of(self.manifest, self.members, lambda: ghosts.members) if self.order.leads else None
             while True:
                 await self.members.introduce(mine)
                 await self.members.look(mine)
                 await asyncio.gather(self.tell_states(), self.claim(), ghosts.appear())
+                if lead:
+                    await lead()
                 if not told:
                     print("ready", flush=True)
                 told = True
@@ -199,18 +208,18 @@ class Ghosts(contextlib.AsyncExitStack):
 
     def __init__(self, attacker: Attacker) -> None:
         super().__init__()
-        self._attacker, self._members = attacker, list[Members]()
+        self._attacker, self.members = attacker, list[Members]()
 
     async def appear(self) -> None:
         """Tell that they are there."""
         attacker = self._attacker
-        for _ in range(attacker.order.ghosts - len(self._members)):
+        for _ in range(attacker.order.ghosts - len(self.members)):
             node = await self.enter_async_context(worked_peer(attacker.manifest.run_id, identity=Identity.generate()))
             dht = await self.enter_async_context(DHTNode(node, node.identity))
             await join(node, dht, attacker.order.bootstrap)
             directory = DHTDirectory(dht, node, attacker.grid, attacker.manifest.run_id)
-            self._members.append(Members(node, dht, directory))
-        await asyncio.gather(*(members.introduce(Member(1_000_000, 0)) for members in self._members))
+            self.members.append(Members(node, dht, directory))
+        await asyncio.gather(*(members.introduce(Member(1_000_000, 0)) for members in self.members))
 
 
 def spoilt(state: Mapping[str, torch.Tensor], kind: Kind, version: int) -> dict[str, torch.Tensor]:
@@ -321,15 +330,16 @@ SLOW_S = 2.0
 class Swarm:
     """A backbone and honest workers on this machine."""
 
-    def __init__(self, folder: Path, workers: Workers) -> None:
+    def __init__(self, folder: Path, workers: Workers, run: str = "digits") -> None:
         """Start the backbone.
 
         Args:
             folder: for all their data.
             workers: that end with the test.
+            run: its name or its manifest's path.
         """
-        self._folder, self._workers = folder, workers
-        self.backbone = workers.start(folder / "backbone", "--role", "backbone", "--listen", HERE)
+        self._folder, self._workers, self._run = folder, workers, run
+        self.backbone = workers.start(folder / "backbone", "--run", run, "--role", "backbone", "--listen", HERE)
         self.bootstrap = hearth(self.backbone.folder, "address").stdout.strip()
         self.honest: list[RunningWorker] = []
 
@@ -340,7 +350,7 @@ class Swarm:
             name: of its folder.
             arguments: beside those by which it joins.
         """
-        network = ["--listen", HERE, "--bootstrap", self.bootstrap]
+        network = ["--run", self._run, "--listen", HERE, "--bootstrap", self.bootstrap]
         self.honest.append(self._workers.start(self._folder / name, *network, *arguments))
         return self.honest[-1]
 

@@ -1,6 +1,8 @@
 """States that are none, at versions that cannot be: no expert and no trunk is lost, and nobody counts on from them."""
 
+import json
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from tests.workers import Workers
 LEARNT = 0.9
 WITHIN_2_POINTS = 0.95
 """Of 97 to 99% in peace."""
-WATCHED_S = 60.0
+WATCHED_S, PEACE_S = 60.0, 15.0
 POSSIBLE = 10_000_000
 """Steps, far more than any test takes."""
 SLOW_S, GROWN_MB = 30.0, 50.0
@@ -55,3 +57,34 @@ def test_states_that_are_none_are_set_aside(swarm: Swarm, name: str) -> None:
             worker.until(lambda status: (status.accuracy or 0.0) >= WITHIN_2_POINTS, "reading as in peace")
             log = (worker.folder / "logs" / "hearth.log").read_text()
             assert not any(sign in log for sign in SIGNS)
+
+
+TRUNKS: dict[str, dict[str, object]] = {
+    "dedloc": {"target_samples": 256, "alone_samples": 1},
+    "diloco": {"inner_steps": 8, "fragments": 2, "grace_s": 5.0},
+    "vc_asgd": {"parts": 4, "batches": 8},
+}
+SET_ASIDE = {"dedloc": "The trunk of step", "diloco": "of the trunk that peer", "vc_asgd": "The parameters that server"}
+
+
+@pytest.mark.parametrize("strategy", TRUNKS)
+def test_a_trunk_of_noise_is_set_aside_whatever_strategy_the_run_has(tmp_path: Path, strategy: str) -> None:
+    """Its holder has more voters than the honest have, and is no farther ahead than one can be."""
+    document = json.loads(files("resources").joinpath("runs", "digits.json").read_bytes())
+    document["trunk"] = {"strategy": strategy, **TRUNKS[strategy]}
+    run = tmp_path / "digits.json"
+    run.write_text(json.dumps(document))
+    with Workers() as workers:
+        swarm = Swarm(tmp_path, workers, str(run))
+        first = swarm.start("one")
+        first.until(lambda status: (status.accuracy or 0.0) > LEARNT, "learning")
+        [peace] = swarm.watch(PEACE_S)
+        with attacked(Order(swarm.bootstrap, leads=True, ghosts=2, run=str(run))):
+            log = first.folder / "logs" / "hearth.log"
+            first.until(lambda _: SET_ASIDE[strategy] in log.read_text(), "a lie that is set aside")
+            [sight] = swarm.watch(WATCHED_S)
+            print(f"{strategy}: {sight}, in peace {peace}")
+            assert sight.steps > 0 and sight.grown_mb < GROWN_MB
+            first.until(lambda status: (status.accuracy or 0.0) >= WITHIN_2_POINTS, "reading as in peace")
+            assert first.status().step < POSSIBLE
+            assert not any(sign in log.read_text() for sign in SIGNS)

@@ -1,0 +1,77 @@
+"""Fragments that come whole are tried together, and rounds that lead too far are tried as well."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from core.averaging.fragment import Fragment
+from core.contracts.errors import CallTimeout
+from core.contracts.taking_on import Compared, Verdict
+from core.contracts.trunk import Offer
+from core.swarm.trunk import together
+from core.swarm.trunk.differences import FAR, Differences
+from core.swarm.trunk.together import Together
+
+GOOD, BAD = b"good", b"bad"
+
+
+class Trunk:
+    """Of two fragments, each of which is old until it is tried."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[list[int]]] = []
+        self.current: set[int] = set()
+        self.away = False
+        self.together = Together(self.compare, self.is_whole)
+
+    async def compare(self, states: Sequence[Mapping[int, bytes]]) -> Compared:
+        if self.away:
+            raise CallTimeout("nobody is here")
+        self.asked.append([[*parts] for parts in states])
+        verdicts: list[Verdict] = ["worse" if BAD in parts.values() else "good" for parts in states]
+        return Compared(verdicts)
+
+    def is_whole(self, parts: Collection[int]) -> bool:
+        return {0, 1} <= {*parts, *self.current}
+
+
+async def test_who_was_away_has_all_fragments_tried_at_once_and_liars_told_from_the_others() -> None:
+    trunk = Trunk()
+    both = [*await asyncio.gather(trunk.together.verdict(0, GOOD), trunk.together.verdict(1, GOOD))]
+    assert both == ["good", "good"]
+    assert trunk.asked == [[[], [0, 1]]]
+
+    trunk.asked.clear()
+    both = [*await asyncio.gather(trunk.together.verdict(0, GOOD), trunk.together.verdict(1, BAD))]
+    assert both == ["good", "worse"]
+    assert trunk.asked == [[[], [0, 1]], [[], [0], [1]]]
+
+    trunk.asked.clear()
+    trunk.current = {1}
+    assert await trunk.together.verdict(0, BAD) == "worse" and trunk.asked == [[[], [0]]]
+
+
+async def test_what_cannot_be_tried_is_not_believed_but_at_a_syncer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together, "GATHER_S", 0.0)
+    trunk = Trunk()
+    trunk.away = True
+    with pytest.raises(CallTimeout):
+        await trunk.together.verdict(0, GOOD)
+    assert await trunk.together.alone(0, GOOD) == "good"
+    trunk.away = False
+    assert await trunk.together.verdict(0, BAD) == "worse", "it is tried later, and nobody waits for the other one"
+    assert trunk.asked == [[[], [0]]]
+
+
+def test_rounds_lead_no_farther_than_differences_like_those_of_the_trainer_here() -> None:
+    differences, zeros = Differences(), np.zeros(100, np.float32)
+    before = Fragment(zeros, 0)
+    differences.message(Offer(0, 1, 8), zeros + 1.0, is_sparse=False)
+    near, far = Fragment(zeros + 0.9 * FAR, 0), Fragment(zeros + 1.1 * FAR, 0)
+    assert [differences.lead_to(0, before, after) for after in (before, near, far)] == [True, True, False]
+    assert [differences.lead_to(1, before, after) for after in (before, near)] == [True, False]
+    again = before.copy()
+    again.numbers = far.numbers
+    assert before.numbers is zeros and before.rounds is not again.rounds
