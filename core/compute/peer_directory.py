@@ -18,6 +18,7 @@ from core.contracts.remote_experts import (
     FOLLOW,
     LOCATE,
     MISSING,
+    SILENT,
     SUFFIXES,
     Banned,
     Cells,
@@ -88,6 +89,8 @@ class PeerDirectory:
         self._mirrors: dict[int, tuple[Sequence[Coords] | None, int, tuple[Coords, ...]]] = {}
         self._epoch = 0
         self._hosts = Newest[str, RemoteHost](KEPT)
+        self._silent: list[str] | None = None
+        """As the worker was told."""
         self._known = Newest[Uid, Known](KEPT)
         self._suffixes = Newest[tuple[int, Coords], tuple[Sequence[int], float]](KEPT)
         self._locating = _Questions[Uid](self._locate)
@@ -127,8 +130,12 @@ class PeerDirectory:
         return self._hosts[peer]
 
     def tell_answered(self) -> None:
-        """Tell the worker how many calls to other peers' experts were answered."""
+        """Tell the worker how many calls to other peers' experts were answered, and who does no work."""
         self._asking.tell_answered()
+        silent = [peer for peer, host in self._hosts.items() if host.standing.proof.silent]
+        if silent != self._silent:
+            self._calls.tell(SILENT, silent)
+            self._silent = silent
 
     @property
     def queue_s(self) -> float:
@@ -190,7 +197,7 @@ class PeerDirectory:
         usual = standing.usual_s("forward")
         rtt_ms = UNKNOWN_MS if place.rtt_ms is None else place.rtt_ms
         load = round(max(place.load, standing.load), 1)
-        return standing.silent, load, rtt_ms if usual is None else usual * 1000
+        return standing.proof.silent, load, rtt_ms if usual is None else usual * 1000
 
     def _may_answer(self, uid: Uid) -> bool:
         """Whether some peer may host the expert that is not suspended; who hosts it need not be known yet."""

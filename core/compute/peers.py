@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import math
+import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
@@ -12,11 +13,19 @@ import torch
 from torch import Tensor
 
 from core.compute.tally import Tally
-from core.contracts.errors import UNREADABLE, AllowanceSpent, CallTimeout, HearthError, ProtocolError, RemoteFault
+from core.contracts.errors import (
+    UNREADABLE,
+    AllowanceSpent,
+    CallRefused,
+    CallTimeout,
+    HearthError,
+    ProtocolError,
+    RemoteFault,
+)
 from core.contracts.expert_calls import MAX_BYTES, MAX_CALLS, Codec, Direction, ExpertReply, ExpertRequest, encoded_size
 from core.contracts.manifest import Training
 from core.contracts.remote_experts import ASK, ASKED, SUSPECT, ExpertCall, Suspect
-from core.experts import codec
+from core.experts import codec, layer
 from core.experts.calls import Call, Output
 from core.experts.grid import Uid
 from core.experts.standing import Standing
@@ -31,6 +40,10 @@ NONSENSE = 2.0
 """Strikes for an answer of wrong types: its version may differ."""
 CALLS_REFUSED = {"not_hosted", "bad_shape", "bad_values", "stale", AllowanceSpent.code}
 """What a peer says of a request of which it could answer no call (`core.runtime.task_pool.Problem`)."""
+FEW = 8
+"""Samples of a question of work."""
+PASSAGES = itertools.count(random.SystemRandom().randrange(layer.PASSAGES))
+"""Of these."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode_reply = msgspec.msgpack.Decoder(ExpertReply).decode
 
@@ -123,7 +136,7 @@ class RemoteHost:
             watcher: told what is learnt.
         """
         self.peer = peer
-        self.standing = Standing(f"Peer {peer[:8]}", self._probe, watcher.changed)
+        self.standing = Standing(f"Peer {peer[:8]}", self._probe, watcher.changed, self._ask_for_work)
         self._asking, self._codec, self._patience_s = asking, training.codec, training.patience_s
         self._watcher = watcher
         self._known: tuple[Uid, tuple[int, ...]] | None = None
@@ -169,13 +182,16 @@ class RemoteHost:
             return failed
         self._known = (calls[0].uid, tuple(calls[0].inputs.shape[1:]))
         try:
-            return await self._ask(direction, calls, passage, deadline)
+            reply, answers = await self._ask(direction, calls, passage, deadline)
         except HearthError as error:
             if not _refuses_the_calls(error):
                 self.standing.failed(str(error))
             elif direction != "backward" and not _is_spent(error):
                 self._miss(calls, failed[0].answered)
             return failed
+        if any(reply.answered):
+            self.standing.proof.served()
+        return reply, answers
 
     async def _ask(
         self, direction: Direction, calls: Sequence[Call], passage: int, deadline: float
@@ -213,6 +229,21 @@ class RemoteHost:
         except HearthError as error:
             return _refuses_the_calls(error)
         return True
+
+    async def _ask_for_work(self, within_s: float) -> bool | None:
+        """Ask for what a batch asks for, which looks like it; see `Proof`. A peer that is not reached may serve others,
+        and one that says that it does not host the expert has told so."""
+        if self._known is None:
+            return None
+        uid, shape = self._known
+        deadline = asyncio.get_running_loop().time() + within_s
+        try:
+            _, answers = await self._ask("forward", [Call(uid, torch.randn(FEW, *shape))], next(PASSAGES), deadline)
+        except (CallTimeout, CallRefused, RemoteFault) as error:
+            return None if _refuses_the_calls(error) else False
+        except HearthError:
+            return None
+        return None if answers[0] is None else True
 
     def _miss(self, calls: Sequence[Call], answered: Sequence[bool]) -> None:
         missing = [call.uid for call, is_answered in zip(calls, answered, strict=True) if not is_answered]

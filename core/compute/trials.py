@@ -235,11 +235,13 @@ class Trials:
             None: that cannot be told now.
         """
         host = self._hosts[peer]
-        if host.standing is not None and host.standing.suspended:
+        if _is_suspended(host):
             return None
         try:
             async with asyncio.timeout(WITHIN_S):
                 tried = await self._try(dict.fromkeys(uids, LOCAL), self._hosts)
+                if _is_suspended(host):
+                    return None
                 calls = [Call(uid, tried.passed[uid.layer].x[:FEW]) for uid in uids]
                 deadline = asyncio.get_running_loop().time() + ANSWER_S
                 if None in await host.forward(calls, next(PASSAGES), deadline):
@@ -273,3 +275,8 @@ class Trials:
             ComputeError: a layer has no expert.
         """
         return await self._trainer.trial(ROWS, Elsewhere(places, self._directory), hosts)
+
+
+def _is_suspended(host: ExpertHost) -> bool:
+    """Whether nothing is asked of it now: it would not hear of a trial."""
+    return host.standing is not None and host.standing.suspended

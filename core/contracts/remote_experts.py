@@ -98,6 +98,8 @@ FOLLOW = Stream[None, News]("follow", NOTHING, News)  # type: ignore[arg-type]
 """What the worker learns of others: the active cells, now and whenever they change, and whom to ask or not."""
 SUSPECT = Tell("suspect", Suspect)
 MISSING = Tell("missing", Missing)
+SILENT = Tell("silent", list[str])
+"""The peers that do none of the work that they are asked for, whenever these are others than before."""
 ASKED = Tell("asked", dict[str, int])
 """Calls that were answered since this was told last, by uid."""
 HELPED = Tell("helped", list[Helped])

@@ -10,6 +10,7 @@ import math
 from collections.abc import Awaitable, Callable
 
 from core.contracts.expert_calls import Direction
+from core.experts.proof import Ask, Proof
 from core.net.limits import Backoff
 
 log = logging.getLogger(__name__)
@@ -29,8 +30,6 @@ AWAKE_TRIES = 2
 late again and again, while one that does not answer is left alone for ever longer."""
 LOAD_S = 5.0
 """What a peer said of its load is of no use after this."""
-SILENT, SILENT_S = 5, 20.0
-"""So many failures without any work done in between, over so many seconds: it does not serve what it claims."""
 PROBES = 20
 """Ten minutes."""
 
@@ -72,14 +71,18 @@ class Standing:
     peer is asked nothing until the ban ends.
     """
 
-    def __init__(self, name: str, probe: Callable[[], Awaitable[bool]], changed: Callable[[], None]) -> None:
+    def __init__(
+        self, name: str, probe: Callable[[], Awaitable[bool]], changed: Callable[[], None], ask_for_work: Ask
+    ) -> None:
         """Nothing is known yet.
 
         Args:
             name: of the peer, for the log.
             probe: asks the peer the small question; whether it answered.
             changed: called when the peer was suspended, or is back.
+            ask_for_work: see `Proof`.
         """
+        self.proof = Proof(ask_for_work)
         self.suspended = False
         self.load = 0.0
         """As it said last: 0 idle, 1 busy without pause; above that, the seconds of work that wait there."""
@@ -89,8 +92,6 @@ class Standing:
         self._backoff = Backoff(*SUSPENDED_S)
         self._banned_until = self._failed_at = -math.inf
         self._given_up = 0
-        self._failures, self._failing_since = 0, math.inf
-        """Since it last answered a request for work."""
         self._stirred = asyncio.Event()
         self._recovery: asyncio.Task[None] | None = None
 
@@ -113,7 +114,7 @@ class Standing:
     def answered(self, direction: Direction, seconds: float) -> None:
         """It answered a request after so many seconds."""
         self._paces[direction].note(seconds)
-        self._given_up = self._failures = 0
+        self._given_up = 0
 
     def given_up(self, direction: Direction, seconds: float) -> None:
         """Nobody waits any more for a request: too late once may be chance, twice running is not."""
@@ -138,19 +139,10 @@ class Standing:
 
     # trouble
 
-    @property
-    def silent(self) -> bool:
-        """Whether it has answered no work for a while, though it was asked again and again."""
-        return self._failures >= SILENT and _now() - self._failing_since > SILENT_S
-
-    def _count_failure(self) -> None:
-        self._failing_since = self._failing_since if self._failures else _now()
-        self._failures += 1
-
     def failed(self, why: str) -> None:
         """It did not answer, or talks nonsense: suspend it."""
         now = _now()
-        self._count_failure()
+        self._doubt()
         if now - self._failed_at > HEALTHY_S:
             self._backoff.succeeded()
         self._failed_at, self._given_up = now, 0
@@ -171,6 +163,10 @@ class Standing:
         """It was heard of again, after a silence: ask it the small question now."""
         self._stirred.set()
 
+    def _doubt(self) -> None:
+        if self._banned_until <= _now():
+            self.proof.doubt()
+
     async def _recover(self) -> None:
         """Ask the small question ever again until it is answered; a peer that has gone is left to the directory."""
         for _ in range(PROBES):
@@ -180,7 +176,7 @@ class Standing:
             self._stirred.clear()
             await asyncio.sleep(self._banned_until - _now())
             if not await self._probe():
-                self._count_failure()
+                self._doubt()
                 self._backoff.failed(_now())
             elif self._banned_until <= _now():
                 self._backoff.tries = min(self._backoff.tries, AWAKE_TRIES)

@@ -234,7 +234,7 @@ class Hosting:
         )
 
     async def _serving(self, asked: Mapping[str, Collection[Uid]]) -> set[str]:
-        """Which peers serve experts that are hosted here as well; the claims of the others do not count for a while."""
+        """Which peers serve experts that are hosted here too; the others' claims of these do not count for a while."""
         if not asked:
             return set()
         try:
@@ -242,7 +242,7 @@ class Hosting:
         except ComputeError:  # it has stopped or ended meanwhile
             return set()
         for peer in (peer for peer, serves in found.items() if not serves):
-            self._members.unserved(peer)
+            self._members.unserved(peer, asked[peer])
         return {peer for peer, serves in found.items() if serves}
 
     def _claims(self) -> dict[Uid, int]:

@@ -21,6 +21,7 @@ from core.dht.records import own_subkey, told
 from core.experts.dht_directory import EXPIRY_S, DHTDirectory
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
+from core.net.limits import Newest
 from core.net.rpc import RpcNode
 from core.swarm.placement import rank
 
@@ -37,7 +38,7 @@ CONFIRMED = 16
 BELIEVED_S = 120.0
 """A peer that was taken for dead and was not is left to its records for so long: it is just not reached from here."""
 UNSERVED_S = 60.0
-"""For so long it counts no more what a peer claims that did not serve what it claimed when it was tried."""
+"""For so long it counts no more that a peer claims an expert which it did not serve when it was tried."""
 MAX_MEMBERS = 512
 """Those known longest; anybody can publish records of peers that are none."""
 
@@ -84,8 +85,10 @@ class Members:
         """Sequence number, expiry and content of the newest record that was read of each: replicas may lag behind."""
         self._dead: dict[str, float] = {}
         self._believed: dict[str, float] = {}
-        self._unserved: dict[str, float] = {}
-        """Until when the claims of others do not count."""
+        self._silent: set[str] = set()
+        """Those that do none of the work that compute asks of them."""
+        self._unserved = Newest[str, dict[Uid, float]](MAX_MEMBERS)
+        """By peer, until when its claims of some experts do not count."""
         self._lost: set[str] = set()
         self._greeting: asyncio.Task[None] | None = None
 
@@ -143,23 +146,48 @@ class Members:
         """Whether a peer did not answer any more, and has told nothing since, or was banned."""
         return peer_text(peer) in self._dead or self.node.distrusts(peer)
 
-    def unserved(self, peer: str) -> None:
-        """A peer was tried, and does not serve what it claims."""
+    def silenced(self, peers: Iterable[str]) -> None:
+        """Compute tells who does none of the work that it asks for; the others do, or were not asked.
+
+        Args:
+            peers: those.
+        """
+        for peer in (silent := set(peers)) - self._silent:
+            log.info("Peer %s does no work: what it claims counts no more.", peer[:8])
+        self._silent = silent
+
+    def unserved(self, peer: str, uids: Iterable[Uid]) -> None:
+        """A peer was tried, and does not serve experts that this PC hosts, too; others, which it may serve, it keeps.
+
+        Args:
+            peer: who was tried.
+            uids: with which experts.
+        """
         log.info("Peer %s does not serve what it claims.", peer[:8])
-        self._unserved[peer] = time.monotonic() + UNSERVED_S
+        now = time.monotonic()
+        still = {uid: until for uid, until in self._unserved.get(peer, {}).items() if until > now}
+        self._unserved[peer] = still | dict.fromkeys(uids, now + UNSERVED_S)
 
     def serves(self, peer: str) -> bool:
-        """Whether it counts what a peer claims: who was tried in vain has lost its claims for those who tried it."""
-        return self._unserved.get(peer, 0.0) <= time.monotonic()
+        """Whether it counts what a peer says that it can host: not if it did not serve what it was tried with."""
+        return not self._is_silent(peer) and max(self._unserved.get(peer, {}).values(), default=0) <= time.monotonic()
+
+    def _is_silent(self, peer: str) -> bool:
+        """Whether a peer does no work although this PC reaches it."""
+        return peer in self._silent and parse_peer(peer) in self.node.pool.links
+
+    def _hosts(self, peer: str, uid: Uid) -> bool:
+        """Whether it counts that a peer claims an expert."""
+        return not self._is_silent(peer) and self._unserved.get(peer, {}).get(uid, 0.0) <= time.monotonic()
 
     @property
     def any_dead(self) -> bool:
-        """Whether there may be records of peers that are dead, or do not serve."""
+        """Whether there may be records of peers that are dead, or do no work."""
         now = self.dht.clock.now()
-        self._unserved = {peer: until for peer, until in self._unserved.items() if not self.serves(peer)}
         # what such a peer told of its experts may live a little longer
         self._dead = {peer: until for peer, until in self._dead.items() if until + ANNOUNCE_PEER_S > now}
-        return bool(self._dead or self._unserved) or any(self.node.distrusts(parse_peer(peer)) for peer in self._read)
+        banned = (peer for peer in self._read if self.node.distrusts(parse_peer(peer)))
+        return bool(self._dead) or any(map(self._is_silent, self._silent)) or any(banned)
 
     def _is_dead(self, peer: str, expires: float) -> bool:
         """Whether a record is one from before the peer was found dead, or of one that was banned."""
@@ -210,7 +238,7 @@ class Members:
                 {
                     peer: info.version
                     for info in found.living
-                    if not self.is_dead(info.peer) and self.serves(peer := peer_text(info.peer))
+                    if not self.is_dead(info.peer) and self._hosts(peer := peer_text(info.peer), uid)
                 },
                 [peer for peer in found.left if not self.is_dead(peer)],
             )

@@ -6,7 +6,7 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 
 from core.contracts.errors import CallTimeout, NetworkError, RemoteFault
 from core.contracts.expert_calls import METHODS
@@ -17,6 +17,7 @@ from core.contracts.remote_experts import (
     FOLLOW,
     LOCATE,
     MISSING,
+    SILENT,
     SUFFIXES,
     SUSPECT,
     Banned,
@@ -48,7 +49,14 @@ WATCH_S = 0.5
 class OutgoingCalls:
     """Serves one compute process after the other."""
 
-    def __init__(self, node: RpcNode, directory: DHTDirectory, grid: Grid, calls: Calls) -> None:
+    def __init__(
+        self,
+        node: RpcNode,
+        directory: DHTDirectory,
+        grid: Grid,
+        calls: Calls,
+        silenced: Callable[[list[str]], object],
+    ) -> None:
         """Nobody asks yet.
 
         Args:
@@ -56,6 +64,7 @@ class OutgoingCalls:
             directory: who hosts what.
             grid: that of the run.
             calls: of compute.
+            silenced: told who does no work.
         """
         self._node, self._directory, self._grid, self._calls = node, directory, grid, calls
         self._methods = {direction: of_run(name, directory.run_id) for direction, name in METHODS.items()}
@@ -73,6 +82,7 @@ class OutgoingCalls:
         calls.listen(SUSPECT, self._suspect)
         calls.listen(MISSING, self._missing)
         calls.listen(ASKED, self.answered.update)
+        calls.listen(SILENT, silenced)
 
     @property
     def reachable(self) -> bool:

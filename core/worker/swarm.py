@@ -118,7 +118,7 @@ class Swarm:
         self.hosting = self._made_hosting(named, on_lan)
         self._credit = self._made_credit(community.book)
         self._telling = community.telling(manifest, self._figures)
-        self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls)
+        self._outgoing = OutgoingCalls(node, self.directory, grid, compute.calls, self._members.silenced)
         self._exchanging = Recurring("exchange", self._exchange, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._takeovers, self._passed = Takeovers(peer_text(node.peer)), list[Notice]()
         self._stack = contextlib.AsyncExitStack()

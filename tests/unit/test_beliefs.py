@@ -13,7 +13,6 @@ from core.compute.trials import Place, Trials, believed, check_usual, norm_of, n
 from core.contracts.errors import CheckpointError
 from core.contracts.files import TRUNK, PartFile
 from core.contracts.taking_on import Reach, TakeOn
-from core.experts import standing
 from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import LOCAL
 from core.experts.grid import Uid
@@ -219,25 +218,3 @@ async def test_who_answers_noise_for_experts_that_are_here_as_well_does_not_serv
     hosts = {LOCAL: host.setup.runtime, "honest": Other(backends, gate), "liar": Other(spoilt, gate)}
     trials = Trials(host.setup.trainer, host.setup.directory, {**hosts, "silent": Other({}, gate)})
     assert [await trials.serve(few, name) for name in ("honest", "liar", "silent")] == [True, False, False]
-
-
-async def test_who_answers_small_questions_and_no_work_is_silent_until_it_does_some(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(standing, "SUSPENDED_S", (0.01, 0.02))
-    monkeypatch.setattr(standing, "SILENT_S", 0.0)
-    back = asyncio.Event()
-
-    async def probe() -> bool:
-        return True
-
-    one = standing.Standing("one", probe, lambda: back.set())
-    for _ in range(standing.SILENT):
-        assert not one.silent
-        one.failed("It does not answer.")
-        while one.suspended:
-            back.clear()
-            await back.wait()
-    assert one.silent, "small questions are no work"
-    one.answered("forward", 0.1)
-    assert not one.silent

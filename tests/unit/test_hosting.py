@@ -186,6 +186,26 @@ async def test_what_a_liar_hosts_is_hosted_anew_and_kept_when_its_ban_is_over(tm
             assert len(host.hosted()) == len(CELLS)
 
 
+async def test_what_a_host_that_does_no_work_has_claimed_is_hosted_by_who_asked_it(tmp_path: Path) -> None:
+    async with (
+        peers(2) as (honest, idle),
+        DHTDirectory(honest.dht, honest.rpc, GRID, "digits") as directory,
+        DHTDirectory(idle.dht, idle.rpc, GRID, "digits") as false,
+    ):
+        claim_all(idle.rpc)
+        false.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
+        await false.announce()
+        await Members(idle.rpc, idle.dht, false).introduce(Member(1_000_000, 0))
+        async with hosting_at(honest, directory, tmp_path) as host:
+            await until(lambda: host._view is not None, "the first look")
+            host._members.unserved(peer_text(idle.rpc.peer), CELLS[:2])
+            for _ in range(5):
+                await host._tick()
+            assert host.hosted().keys() <= {*CELLS[:2]}, "it keeps those with which it was not tried"
+            host._members.silenced([peer_text(idle.rpc.peer)])
+            await until(lambda: len(host.hosted()) == len(CELLS), "all experts")
+
+
 async def test_an_expert_is_not_begun_anew_while_its_state_cannot_be_fetched_yet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,7 +46,7 @@ class Place:
 
     def __init__(self, backends: dict[Uid, ExpertBackend]) -> None:
         self.backends = backends
-        self.standing = Standing("a host", self._probe, lambda: None)
+        self.standing = Standing("a host", self._probe, lambda: None, self._work)
         self.delay = {"forward": USUAL_S, "backward": USUAL_S}
         self.spoil: Callable[[Tensor], Tensor] = lambda rows: rows
         self.spoil_gradient: Callable[[Tensor], Tensor] = lambda rows: rows
@@ -55,6 +55,9 @@ class Place:
         self.cancelled: Counter[str] = Counter()
 
     async def _probe(self) -> bool:
+        return True
+
+    async def _work(self, within_s: float) -> bool:
         return True
 
     async def _wait(self, direction: str) -> None:

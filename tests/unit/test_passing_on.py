@@ -110,7 +110,7 @@ async def test_what_compute_asks_goes_out_in_the_pieces_in_which_it_came_through
     worker, compute, network = Calls(), Calls(), Network()
     join(worker, compute, piece=70_000)
     directory = cast(DHTDirectory, type("Directory", (), {"run_id": "run"})())
-    OutgoingCalls(cast(RpcNode, network), directory, Grid("run", 1, (2, 2)), worker)
+    OutgoingCalls(cast(RpcNode, network), directory, Grid("run", 1, (2, 2)), worker, lambda peers: None)
     call = ExpertCall(PEER.hex(), "backward", NONSENSE)
     reply, payload = await compute.exchange(ASK, call, PIECES, asyncio.get_running_loop().time() + 5)
     assert reply == NONSENSE and payload == b"".join(PIECES)

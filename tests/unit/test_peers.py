@@ -13,13 +13,15 @@ import torch
 from core.compute.peer_directory import Hosts, PeerDirectory
 from core.compute.peers import ASKS
 from core.contracts import manifest as manifests
-from core.contracts.errors import CallTimeout, RemoteFault
+from core.contracts.errors import CallTimeout, HearthError, NotServed, PeerUnreachable, RemoteFault
 from core.contracts.expert_calls import Direction, ExpertReply, ExpertRequest, encoded_size
 from core.contracts.remote_experts import (
     ASK,
+    ASKED,
     FOLLOW,
     LOCATE,
     MISSING,
+    SILENT,
     SUFFIXES,
     SUSPECT,
     Banned,
@@ -31,7 +33,7 @@ from core.contracts.remote_experts import (
     Stirred,
     Suspect,
 )
-from core.experts import codec
+from core.experts import codec, proof
 from core.experts.beam_search import BeamSearch
 from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import LOCAL, LocalDirectory
@@ -61,7 +63,7 @@ class Worker:
         self.looked_up: list[list[str] | Prefixes] = []
         self.seconds: dict[str, float | None] = {A: 0.01, B: 0.01}
         """Until a peer answers; None: never."""
-        self.refuses: dict[str, str] = {}
+        self.refuses: dict[str, str | HearthError] = {}
         self.hosts: dict[str, list[str]] = {}
         self.keeps_inputs = True
         self.reply: ExpertReply | None = None
@@ -103,7 +105,8 @@ class Worker:
         try:
             if call.peer in self.refuses:
                 await asyncio.sleep(0.01)
-                raise RemoteFault(self.refuses[call.peer], "because")
+                refused = self.refuses[call.peer]
+                raise refused if isinstance(refused, HearthError) else RemoteFault(refused, "because")
             await asyncio.sleep(min(left, 1e9 if seconds is None else seconds))
         except asyncio.CancelledError:
             self.forgotten += 1
@@ -172,6 +175,8 @@ def test_a_peer_that_fails_is_left_alone_until_it_answers_a_question_of_its_own(
     async def main() -> None:
         worker = Worker()
         host = setup(worker).host(A)
+        assert (await forward(host, calls((0, 1)), 0))[0] is not None
+        worker.asked.clear()
         worker.refuses[A] = code
         assert await forward(host, calls((0, 1)), 1) == [None]
         assert host.standing.suspended and await forward(host, calls((0, 1)), 2) == [None]
@@ -200,6 +205,51 @@ def test_a_peer_that_is_only_slow_is_asked_again_soon_and_a_frozen_one_ever_late
             while host.standing.suspended:  # noqa: ASYNC110  (a virtual clock)
                 await asyncio.sleep(0.05)
             assert loop.time() - start <= 2.5
+
+    run(main())
+
+
+@pytest.mark.parametrize(
+    ("seconds", "refuses", "served", "silent"),
+    [
+        (None, None, False, True),
+        (None, NotServed("because"), False, True),
+        (None, "internal", False, True),
+        (proof.ANSWER_S - 1.0, None, False, False),
+        (None, None, True, False),
+        (None, PeerUnreachable("because"), False, False),
+        (None, "not_hosted", False, False),
+        (None, "spent", False, False),
+    ],
+)
+def test_who_does_no_work_of_any_kind_is_silent_and_who_is_only_slow_is_not(
+    seconds: float | None, refuses: str | HearthError | None, served: bool, silent: bool
+) -> None:
+    async def main() -> None:
+        worker = Worker()
+        told: list[list[str]] = []
+        worker.calls.listen(SILENT, told.append)
+        worker.calls.listen(ASKED, lambda asked: None)
+        directory = setup(worker)
+        if served:
+            await forward(directory.host(A), calls((0, 1)), 1)
+        worker.seconds[A] = seconds
+        if refuses:
+            worker.refuses[A] = refuses
+        for tried in range(60):
+            await forward(directory.host(A), calls((0, 1)), tried)
+            await asyncio.sleep(1.0)
+            directory.tell_answered()
+            assert not any(told) or tried > 30
+        await asyncio.sleep(0.1)
+        assert told[-1] == ([A] if silent else [])
+        worker.refuses.clear()
+        worker.seconds[A] = 0.1
+        await asyncio.sleep(40.0)
+        await forward(directory.host(A), calls((0, 1)), 100)
+        directory.tell_answered()
+        await asyncio.sleep(0.1)
+        assert told[-1] == [], "it works"
 
     run(main())
 
