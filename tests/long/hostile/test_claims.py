@@ -1,6 +1,7 @@
 """Claims of experts that nobody serves, or with noise, and members that only take: honest hosts go on hosting."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -33,9 +34,12 @@ def test_who_does_not_serve_takes_nothing_from_who_does(swarm: Swarm, name: str,
             worker.until(lambda status: (status.accuracy or 0.0) >= WITHIN_2_POINTS, "reading as in peace")
 
 
-def test_what_a_liar_claims_first_is_hosted_by_others_within_a_minute(swarm: Swarm) -> None:
+@pytest.mark.parametrize("claims", ["silent", "refused"])
+def test_what_a_liar_claims_first_is_hosted_by_others_within_a_minute(
+    swarm: Swarm, claims: Literal["silent", "refused"]
+) -> None:
     """It claims all before anybody else does, so that nothing is vacant."""
-    with attacked(Order(swarm.bootstrap, claims="silent", version=5000)):
+    with attacked(Order(swarm.bootstrap, claims=claims, version=5000)):
         swarm.honest[0].call("pause")
         wait_until(lambda: len(updates(swarm.honest[1:])) == 32, "all experts on the one that is left", LEFT_OUT_S)
         swarm.honest[1].until(lambda status: (status.accuracy or 0.0) > LEARNT, "reading")
