@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -99,6 +100,8 @@ class Attacker:
         self.signatures = Signatures(run_id, node.identity, Path())
         self.taken: set[str] = set()
         """Experts that others have handed over to it."""
+        self.asked = 0
+        """Samples for which its experts were asked."""
         node.register(self._method(READ_FILE), ReadFile, self._read)
         node.register(self._method("host.hello"), Hello, self._hello)
 
@@ -156,15 +159,16 @@ class Attacker:
     def serve(self) -> None:
         """Answer as ordered who believes the claims."""
 
-        async def silent(request: bytes, payload: Payload, context: Context) -> tuple[bytes, bytes]:
+        async def answer(direction: str, request: bytes, payload: Payload, context: Context) -> tuple[bytes, bytes]:
+            asked = msgspec.msgpack.decode(request, type=ExpertRequest)
+            self.asked += sum(asked.rows)
+            if self.order.claims == "noise":
+                return noise(direction, asked, self.order.version)
             await asyncio.sleep(math.inf)
             raise AssertionError
 
-        for direction, name in METHODS.items():
-            if self.order.claims == "silent":
-                self.node.register(self._method(name), bytes, silent, max_payload=1 << 24)
-            elif self.order.claims == "noise":
-                self.node.register(self._method(name), bytes, noise(direction, self.order.version), max_payload=1 << 24)
+        for direction, name in METHODS.items() if self.order.claims in ("silent", "noise") else ():
+            self.node.register(self._method(name), bytes, partial(answer, direction), max_payload=1 << 24)
 
     def _hello(self, request: Hello, payload: Payload, context: Context) -> HelloReply:
         return HelloReply((self.order.version,) * len(request.uids))
@@ -200,6 +204,7 @@ class Attacker:
                 if self.order.begs:
                     await self.beg()
                     print(f"taken {len(self.taken)}", flush=True)
+                print(f"asked {self.asked}", flush=True)
                 await asyncio.sleep(5.0)
 
 
@@ -240,19 +245,14 @@ def spoilt(state: Mapping[str, torch.Tensor], kind: Kind, version: int) -> dict[
     return {**state, **weights, **{name: torch.tensor(version) for name in state.keys() & counts}}
 
 
-def noise(direction: str, version: int) -> Callable[..., tuple[bytes, bytes]]:
-    """Answers that have the right shape and size, and mean nothing."""
-
-    def answer(request: bytes, payload: Payload, context: Context) -> tuple[bytes, bytes]:
-        asked = msgspec.msgpack.decode(request, type=ExpertRequest)
-        rows = [torch.randn(rows, *asked.shape) * 0.5 for rows in asked.rows]
-        data = b"".join(bytes(codec.encode(tensor, asked.codec)) for tensor in rows)
-        assert len(data) == sum(encoded_size(asked.codec, tensor.numel()) for tensor in rows)
-        versions = () if direction == "backward" else (version,) * len(asked.uids)
-        reply = ExpertReply((True,) * len(asked.uids), versions=versions)
-        return msgspec.msgpack.encode(reply), data
-
-    return answer
+def noise(direction: str, asked: ExpertRequest, version: int) -> tuple[bytes, bytes]:
+    """An answer that has the right shape and size, and means nothing."""
+    rows = [torch.randn(rows, *asked.shape) * 0.5 for rows in asked.rows]
+    data = b"".join(bytes(codec.encode(tensor, asked.codec)) for tensor in rows)
+    assert len(data) == sum(encoded_size(asked.codec, tensor.numel()) for tensor in rows)
+    versions = () if direction == "backward" else (version,) * len(asked.uids)
+    reply = ExpertReply((True,) * len(asked.uids), versions=versions)
+    return msgspec.msgpack.encode(reply), data
 
 
 async def join(node: RpcNode, dht: DHTNode, bootstrap: str) -> None:
@@ -354,12 +354,15 @@ class Swarm:
         self.honest.append(self._workers.start(self._folder / name, *network, *arguments))
         return self.honest[-1]
 
-    def watch(self, seconds: float, workers: Sequence[RunningWorker] | None = None) -> list[Sight]:
-        """Look at workers twice a second.
+    def watch(
+        self, seconds: float, workers: Sequence[RunningWorker] | None = None, every_s: float = 0.5
+    ) -> list[Sight]:
+        """Look at workers again and again.
 
         Args:
             seconds: for so long.
             workers: which; None: all honest ones.
+            every_s: between two looks.
         """
         watched = self.honest if workers is None else workers
         first, used = [w.status() for w in watched], [memory_mb(w) for w in watched]
@@ -372,7 +375,7 @@ class Swarm:
                 if status.state == "contributing" and (status.slowest_step_s or 0.0) <= SLOW_S:
                     since[i] = now
                 slow[i] = max(slow[i], now - since[i])
-            time.sleep(0.5)
+            time.sleep(every_s)
         return [
             Sight(after.accuracy or 0.0, after.step - before.step, slow_s, memory_mb(w) - mb)
             for w, before, after, slow_s, mb in zip(watched, first, last, slow, used, strict=True)

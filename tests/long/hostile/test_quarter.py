@@ -1,0 +1,130 @@
+"""A quarter of all peers lie and flood at once, each in another way: the honest ones learn on as in peace."""
+
+import asyncio
+import contextlib
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean
+
+import pytest
+
+from tests import workers as usual
+from tests.long.hostile.attacker import Order, Sight, Swarm, attacked, updates
+from tests.long.hostile.crowd import FLOODS, crowd
+from tests.long.hostile.test_beliefs import GROWN_MB, LEARNT, SIGNS
+from tests.swarm.test_network import address
+from tests.workers import Workers, wait_until
+
+HONEST = 12
+SHARE = 15
+"""Percent of the time for which each computes: twelve of them are to fit on two cores."""
+LEARNING_S = 1800.0
+ATTACKED_S, LEFT_OUT_S = 180.0, 60.0
+LOOK_S = 5.0
+POINTS = 0.02
+CLAIMED = 5000
+"""Steps that the attackers name: somewhat more than the honest ones take."""
+KEYS = 8
+QUESTIONS_PER_S = 1.0
+"""Samples a second with which an honest peer goes on asking whether a host is back: far fewer than a batch has."""
+
+ORDERS = {
+    "states": Order("", experts="noise", trunk="noise", version=CLAIMED),
+    "silent": Order("", claims="silent", version=CLAIMED, ghosts=2, begs=True),
+    "noise": Order("", claims="noise", version=CLAIMED),
+}
+
+
+@pytest.fixture
+def swarm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Swarm]:
+    """Twelve that have learnt to read."""
+    monkeypatch.setattr(usual, "usual_share", SHARE)
+    with Workers() as workers:
+        swarm = Swarm(tmp_path, workers)
+        for name in range(HONEST):
+            swarm.start(str(name))
+        began = time.monotonic()
+        for each in swarm.honest:
+            each.until(lambda status: (status.accuracy or 0.0) > LEARNT, "learning", LEARNING_S)
+        print(f"all read after {time.monotonic() - began:.0f} s")
+        yield swarm
+
+
+class Attacker:
+    """One that lies, and what it is asked for meanwhile."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.asked: list[tuple[float, int]] = []
+        """When, and how many samples so far."""
+        self._lines = process.stdout
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(ValueError):  # it is closed at the end
+            for line in self._lines or ():
+                if line.startswith("asked "):
+                    self.asked.append((time.monotonic(), int(line.split()[1])))
+
+    def rate(self, start: float, end: float) -> float:
+        """Samples a second between two moments."""
+        some = [(at, asked) for at, asked in self.asked if start <= at <= end]
+        return (some[-1][1] - some[0][1]) / max(LOOK_S, some[-1][0] - some[0][0]) if some else 0.0
+
+
+def flooded(swarm: Swarm, until: float) -> None:
+    """Each flood in turn, at all peers."""
+    addresses = [address(worker) for worker in swarm.honest]
+
+    async def flood() -> None:
+        for name in FLOODS:
+            async with crowd(name, addresses, KEYS) as tell:
+                await tell("go")
+                await asyncio.sleep(max(0.0, (until - time.monotonic()) / 2) if name != [*FLOODS][-1] else 0.0)
+                await tell("stop")
+
+    asyncio.run(flood())
+
+
+def accuracy(sights: list[Sight]) -> float:
+    return mean(sight.accuracy for sight in sights)
+
+
+def test_a_quarter_of_all_that_lie_and_flood_cost_the_others_little(swarm: Swarm) -> None:
+    peace = swarm.watch(LOOK_S * 12, every_s=LOOK_S)
+    before = [worker.status().step for worker in swarm.honest]
+    with contextlib.ExitStack() as stack:
+        attackers = {}
+        for name, order in ORDERS.items():
+            order.bootstrap = swarm.bootstrap
+            attackers[name] = Attacker(stack.enter_context(attacked(order)))
+        began = time.monotonic()
+        flood = threading.Thread(target=flooded, args=(swarm, began + ATTACKED_S))
+        flood.start()
+        stack.callback(flood.join)
+        sights = swarm.watch(ATTACKED_S, every_s=LOOK_S)
+        ended = time.monotonic()
+        hosted = updates(swarm.honest)
+    for sight in sights:
+        print(sight)
+    rates = {
+        name: (a.rate(began, began + LEFT_OUT_S), a.rate(began + LEFT_OUT_S, ended)) for name, a in attackers.items()
+    }
+    print(f"accuracy {accuracy(peace):.3f} in peace, {accuracy(sights):.3f} under attack")
+    print(
+        f"steps of all a minute: {sum(sight.steps for sight in peace):.0f} in peace, "
+        f"{sum(sight.steps for sight in sights) * 60 / ATTACKED_S:.0f} under attack"
+    )
+    print(f"samples a second that attackers were asked for, in the first minute and later: {rates}")
+    assert len(hosted) == 32 and max(hosted.values()) < CLAIMED
+    after = [worker.status().step for worker in swarm.honest]
+    assert all(b < a < CLAIMED for b, a in zip(before, after, strict=True)), "no trunk is lost"
+    assert accuracy(sights) > accuracy(peace) - POINTS
+    assert all(sight.grown_mb < GROWN_MB for sight in sights)
+    assert all(later < QUESTIONS_PER_S * HONEST for _, later in rates.values()), "left out"
+    wait_until(lambda: len(updates(swarm.honest)) == 32, "all experts on honest hosts", LEFT_OUT_S)
+    for worker in swarm.honest:
+        assert not any(sign in (worker.folder / "logs" / "hearth.log").read_text() for sign in SIGNS)
