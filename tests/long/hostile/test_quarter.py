@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import itertools
 import subprocess
 import threading
 import time
@@ -23,7 +24,7 @@ SHARE = 15
 """Percent of the time for which each computes: twelve of them are to fit on two cores."""
 LEARNING_S = 1800.0
 ATTACKED_S, LEFT_OUT_S = 180.0, 60.0
-LOOK_S = 5.0
+FLOOD_S, LOOK_S = 15.0, 5.0
 POINTS = 0.02
 CLAIMED = 5000
 """Steps that the attackers name: somewhat more than the honest ones take."""
@@ -59,7 +60,7 @@ class Attacker:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.asked: list[tuple[float, int]] = []
         """When, and how many samples so far."""
-        self._lines = process.stdout
+        self._began, self._lines = time.monotonic(), process.stdout
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -70,8 +71,8 @@ class Attacker:
                     self.asked.append((time.monotonic(), int(line.split()[1])))
 
     def rate(self, start: float, end: float) -> float:
-        """Samples a second between two moments."""
-        some = [(at, asked) for at, asked in self.asked if start <= at <= end]
+        """Samples a second between two moments after its beginning."""
+        some = [(at, asked) for at, asked in self.asked if start <= at - self._began <= end]
         return (some[-1][1] - some[0][1]) / max(LOOK_S, some[-1][0] - some[0][0]) if some else 0.0
 
 
@@ -80,10 +81,12 @@ def flooded(swarm: Swarm, until: float) -> None:
     addresses = [address(worker) for worker in swarm.honest]
 
     async def flood() -> None:
-        for name in FLOODS:
+        for name in itertools.cycle(FLOODS):
+            if (left := until - time.monotonic()) <= 0.0:
+                return
             async with crowd(name, addresses, KEYS) as tell:
                 await tell("go")
-                await asyncio.sleep(max(0.0, (until - time.monotonic()) / 2) if name != [*FLOODS][-1] else 0.0)
+                await asyncio.sleep(min(left, FLOOD_S))
                 await tell("stop")
 
     asyncio.run(flood())
@@ -106,13 +109,10 @@ def test_a_quarter_of_all_that_lie_and_flood_cost_the_others_little(swarm: Swarm
         flood.start()
         stack.callback(flood.join)
         sights = swarm.watch(ATTACKED_S, every_s=LOOK_S)
-        ended = time.monotonic()
         hosted = updates(swarm.honest)
     for sight in sights:
         print(sight)
-    rates = {
-        name: (a.rate(began, began + LEFT_OUT_S), a.rate(began + LEFT_OUT_S, ended)) for name, a in attackers.items()
-    }
+    rates = {name: (a.rate(0.0, LEFT_OUT_S), a.rate(LEFT_OUT_S, 2 * ATTACKED_S)) for name, a in attackers.items()}
     print(f"accuracy {accuracy(peace):.3f} in peace, {accuracy(sights):.3f} under attack")
     print(
         f"steps of all a minute: {sum(sight.steps for sight in peace):.0f} in peace, "
