@@ -4,6 +4,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from tests.workers import Workers, wait_until
 
 WORKERS, LOAD = 4, 16
 """Others work beside them as far as the machine has not that much to do anyway."""
-SETTLED_S, WATCHED_S = 900.0, 120.0
+SETTLED_S, QUIET_S, WATCHED_S = 900.0, 30.0, 120.0
 SIGNS = ("does no work", "which nobody hosted")
 NICE = 10
 """That of compute, which would get nothing at all beside a dozen programs that are less so."""
@@ -38,14 +39,18 @@ def test_honest_ones_under_heavy_load_adopt_nothing_of_each_other(tmp_path: Path
         for name in range(WORKERS):
             swarm.start(str(name))
 
-        def settled() -> bool:
-            status = [worker.status() for worker in swarm.honest]
-            share = all(0 < len(each.experts) < 32 // 2 and each.step > 1 for each in status)
-            return share and len(updates(swarm.honest)) == 32
-
         def signs() -> list[str]:
             logs = ((worker.folder / "logs" / "hearth.log").read_text().splitlines() for worker in swarm.honest)
             return [line for log in logs for line in log if any(sign in line for sign in SIGNS)]
+
+        last = [(time.monotonic(), signs())]
+
+        def settled() -> bool:
+            if (now := signs()) != last[0][1]:
+                last[0] = time.monotonic(), now
+            status = [worker.status() for worker in swarm.honest]
+            share = all(0 < len(each.experts) < 32 // 2 and each.step > 1 for each in status)
+            return share and len(updates(swarm.honest)) == 32 and time.monotonic() - last[0][0] > QUIET_S
 
         wait_until(settled, "a share of the experts for each, which train", SETTLED_S)
         before = signs()
