@@ -15,7 +15,7 @@ import pytest
 from tests import workers as usual
 from tests.long.hostile.attacker import Order, Sight, Swarm, attacked, updates
 from tests.long.hostile.crowd import FLOODS, crowd
-from tests.long.hostile.test_beliefs import GROWN_MB, SIGNS
+from tests.long.hostile.test_beliefs import GROWN_MB, POSSIBLE, SIGNS
 from tests.swarm.test_network import address
 from tests.workers import Workers, wait_until
 
@@ -29,8 +29,9 @@ POINTS = 0.02
 CLAIMED = 5000
 """Steps that the attackers name: somewhat more than the honest ones take."""
 KEYS = 8
-QUESTIONS_PER_S = 1.0
-"""Samples a second with which an honest peer goes on asking whether a host is back: far fewer than a batch has."""
+QUESTIONS_PER_S = 8.0
+"""Samples a second with which an honest peer goes on asking whether a host is back, or serves what it was handed over:
+a batch has 64, several times a second."""
 
 ORDERS = {
     "states": Order("", experts="noise", trunk="noise", version=CLAIMED),
@@ -122,9 +123,9 @@ def test_a_quarter_of_all_that_lie_and_flood_cost_the_others_little(swarm: Swarm
         f"{sum(sight.steps for sight in sights) * 60 / ATTACKED_S:.0f} under attack"
     )
     print(f"samples a second that attackers were asked for, in the first minute and later: {rates}")
-    assert len(hosted) == 32 and max(hosted.values()) < CLAIMED
+    assert len(hosted) == 32 and max(hosted.values()) < POSSIBLE
     after = [worker.status().step for worker in swarm.honest]
-    assert all(b < a < CLAIMED for b, a in zip(before, after, strict=True)), "no trunk is lost"
+    assert all(b < a < POSSIBLE for b, a in zip(before, after, strict=True)), "no trunk is lost"
     assert accuracy(sights) > accuracy(peace) - POINTS
     assert all(sight.grown_mb < GROWN_MB for sight in sights)
     assert all(later < QUESTIONS_PER_S * HONEST for _, later in rates.values()), "left out"
