@@ -133,7 +133,7 @@ class PeerDirectory:
         """Tell the worker how many calls to other peers' experts were answered, and who does no work."""
         self._asking.tell_answered()
         silent = [peer for peer, host in self._hosts.items() if host.standing.proof.silent]
-        if silent != self._silent:
+        if self._hosts and silent != self._silent:  # who works alone has nobody to tell
             self._calls.tell(SILENT, silent)
             self._silent = silent
 
