@@ -27,8 +27,8 @@ from core.swarm.trunk.agreement import Agreement
 class Doubling(Agreement):
     """Each part is agreed to be twice what was offered; part 1 is never answered, part 2 fails, 3 is none, 4 is NaN."""
 
-    def __init__(self, manifest, members, folder):
-        super().__init__(manifest, members, folder)
+    def __init__(self, manifest, members, folder, most):
+        super().__init__(manifest, members, folder, most)
         self.begun, self.cancelled = asyncio.Event(), asyncio.Event()
 
     async def __aenter__(self):
