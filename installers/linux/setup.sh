@@ -91,6 +91,7 @@ LIST
         done <<'LIST'
 git git
 debootstrap debootstrap
+systemd-nspawn systemd-container
 objdump binutils
 dpkg-deb dpkg
 zstd zstd

@@ -34,6 +34,7 @@ def test_a_unit_has_no_rights_that_it_does_not_need(name: str) -> None:
     assert service["NoNewPrivileges"] == service["PrivateTmp"] == "yes"
     assert service["ProtectSystem"] == "strict" and service["CapabilityBoundingSet"] == ""
     assert "User" not in service, "no user is made; root is none"
+    assert service["PrivateUsers"] == "yes", "a user's systemd cannot take capabilities away without"
     assert ("DynamicUser" in service and "StateDirectory" in service) or "ReadWritePaths" in service
     assert service["ExecStart"].split()[1] == UNITS[name]
 
