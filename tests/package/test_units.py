@@ -25,6 +25,8 @@ Command = Callable[..., str]
 @contextlib.contextmanager
 def booted(root: CleanRoot) -> Iterator[Command]:
     """Systemd as the first process of the root, and how root runs a command beside it."""
+    for name in ("dev", "proc", "sys"):  # systemd-nspawn mounts its own
+        subprocess.run(["umount", "--lazy", "--recursive", str(root.path / name)], check=True)
     command = ["systemd-nspawn", "--quiet", "--boot", f"--directory={root.path}", "--private-network"]
     with virtual_screen.started([*command, "--register=no", "--keep-unit", "--console=pipe"]) as nspawn:
         wait_until(lambda: psutil.Process(nspawn.pid).children(), "systemd")
