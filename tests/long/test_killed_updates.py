@@ -11,7 +11,7 @@ import pytest
 from tests.release_feed import Feed, copy, release_feed, start
 from tests.swarm import test_updates as updates
 
-KILLS, SEED = 20, 18
+KILLS, SEED = 25, 18
 folder = updates.folder
 
 
