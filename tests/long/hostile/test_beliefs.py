@@ -84,7 +84,7 @@ def test_a_trunk_of_noise_is_set_aside_whatever_strategy_the_run_has(tmp_path: P
             first.until(lambda _: SET_ASIDE[strategy] in log.read_text(), "a lie that is set aside")
             [sight] = swarm.watch(WATCHED_S)
             print(f"{strategy}: {sight}, in peace {peace}")
-            assert sight.steps > 0 and sight.grown_mb < GROWN_MB
+            assert sight.steps > 0 and sight.slow_s < SLOW_S and sight.grown_mb < GROWN_MB
             first.until(lambda status: (status.accuracy or 0.0) >= WITHIN_2_POINTS, "reading as in peace")
             assert first.status().step < POSSIBLE
             assert not any(sign in log.read_text() for sign in SIGNS)
