@@ -5,9 +5,19 @@ import itertools
 CALLERS = 1024
 """Callers remembered while work waits; those whose turn is past are forgotten beyond this."""
 QUESTION = "?"
-"""What the name of a caller begins with that asks the model, and does not train."""
+"""What the turn of a caller begins with that asks the model, and does not train."""
 QUESTIONS = 4
 """All questions of other peers together get the turn of one caller in so many: the run's training comes first."""
+
+
+def turn_of(caller: str, is_question: bool) -> str:
+    """The name under which a caller waits: one that asks has another turn than the same one that trains.
+
+    Args:
+        caller: its name.
+        is_question: whether it asks the model.
+    """
+    return QUESTION + caller if is_question else caller
 
 
 class FairQueue:

@@ -21,7 +21,7 @@ from core.experts.grid import Uid
 from core.runtime.admission import Admission, Misconduct, is_worth_a_line
 from core.runtime.backend import ExpertBackend, joined
 from core.runtime.device import CPU, Device, fault_of, lacks_memory
-from core.runtime.fair_queue import QUESTION, FairQueue
+from core.runtime.fair_queue import FairQueue, turn_of
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.out_of_memory import is_exhausted
 from core.runtime.task_pool import (
@@ -166,7 +166,7 @@ class Runtime:
             is_question: whether another process asks the model: that comes after training.
             crowd: with whom the caller counts as one in what experts learn; "": alone.
         """
-        request = Request(len(calls), caller, deadline, done, QUESTION * is_question + caller, crowd)
+        request = Request(len(calls), caller, deadline, done, turn_of(caller, is_question), crowd)
         for index, call in enumerate(calls):
             pool = self._pools.get((call.uid, direction))
             if problem := problem_of(call, pool):
@@ -187,7 +187,7 @@ class Runtime:
         """Seconds until a new request is served, if every caller goes on asking."""
         pools = [(self._pools.get((call.uid, direction)), call.inputs.shape[0]) for call in calls]
         cost = sum(pool.cost(rows) for pool, rows in pools if pool is not None)
-        return self._turns.ahead(QUESTION * is_question + caller, cost) * self._pace / self._kernel_gate.share
+        return self._turns.ahead(turn_of(caller, is_question), cost) * self._pace / self._kernel_gate.share
 
     @property
     def load(self) -> float:

@@ -85,10 +85,10 @@ def test_both_units_run_without_rights_and_come_back(tmp_path: Path) -> None:
         for path in (root.home / ".local", *(root.home / ".local").rglob("*")):
             os.chown(path, 1000, 1000)
         with booted(root) as run:
-            settings = Path("etc/hearth/run.signed.json")
+            served = Path("etc/hearth/run.signed.json")
             run("hearth", "run", "sign", f"/{RUN}", "--data-dir", "/root/organiser")
-            (root.path / settings).parent.mkdir(exist_ok=True)
-            run("cp", f"/{RUN}".replace(".json", ".signed.json"), f"/{settings}")
+            (root.path / served).parent.mkdir(exist_ok=True)
+            run("cp", f"/{RUN}".replace(".json", ".signed.json"), f"/{served}")
             run("systemctl", "enable", "--now", "hearth-backbone")
 
             def reached() -> bool:

@@ -156,17 +156,29 @@ async def test_each_pc_counts_the_same_members_whomever_it_reaches(monkeypatch: 
         assert one.count == two.count == 3
 
 
+async def claims_of(peer: Peer, directory: DHTDirectory, told: Member) -> Members:
+    """Have a peer claim all experts, at a version that none has; its view of the members.
+
+    Args:
+        peer: who claims.
+        directory: its own.
+        told: what it says of its room.
+    """
+    claim_all(peer.rpc)
+    directory.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
+    await directory.announce()
+    seen = Members(peer.rpc, peer.dht, directory)
+    await seen.introduce(told)
+    return seen
+
+
 async def test_what_a_liar_hosts_is_hosted_anew_and_kept_when_its_ban_is_over(tmp_path: Path) -> None:
     async with (
         peers(2) as (honest, liar),
         DHTDirectory(honest.dht, honest.rpc, GRID, "digits") as directory,
         DHTDirectory(liar.dht, liar.rpc, GRID, "digits") as false,
     ):
-        claim_all(liar.rpc)
-        false.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
-        await false.announce()
-        members = Members(liar.rpc, liar.dht, false)
-        await members.introduce(Member(len(CELLS), len(CELLS)))
+        members = await claims_of(liar, false, Member(len(CELLS), len(CELLS)))
         async with hosting_at(honest, directory, tmp_path) as host:
             await until(lambda: host._view is not None, "the first look")
             assert host.hosted() == {}
@@ -192,10 +204,7 @@ async def test_what_a_host_that_does_no_work_has_claimed_is_hosted_by_who_asked_
         DHTDirectory(honest.dht, honest.rpc, GRID, "digits") as directory,
         DHTDirectory(idle.dht, idle.rpc, GRID, "digits") as false,
     ):
-        claim_all(idle.rpc)
-        false.host_here({uid: HostState(0.0, HUGE) for uid in CELLS})
-        await false.announce()
-        await Members(idle.rpc, idle.dht, false).introduce(Member(1_000_000, 0))
+        await claims_of(idle, false, Member(1_000_000, 0))
         async with hosting_at(honest, directory, tmp_path) as host:
             await until(lambda: host._view is not None, "the first look")
             host._members.unserved(peer_text(idle.rpc.peer), CELLS[:2])
