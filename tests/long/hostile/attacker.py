@@ -10,14 +10,14 @@ import hashlib
 import math
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
-import psutil
 import torch
 
 from core.contracts import manifest
@@ -41,7 +41,7 @@ from core.dht.records import own_subkey
 from core.experts import codec
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState, LocalDirectory
-from core.experts.grid import Grid, Uid
+from core.experts.grid import Grid
 from core.identity import Identity, PeerId, parse_peer
 from core.net.addresses import parse_address
 from core.net.rpc import Context, Payload, RpcNode
@@ -55,11 +55,13 @@ from core.training.trainer import Trainer
 from tests.dht_peers import until
 from tests.long.hostile.trunk_liar import liar_of
 from tests.worked_peers import worked_peer
-from tests.workers import HERE, ROOT, RunningWorker, Workers, hearth
+from tests.workers import ROOT
 
 Kind = Literal["zeros", "noise", "exploding"]
 ROOM = 16
 """Experts that it says it could host."""
+EVERY_S = 5.0
+"""It does again what has to be renewed, and says what it was asked for."""
 
 
 class Order(msgspec.Struct, forbid_unknown_fields=True):
@@ -205,7 +207,7 @@ class Attacker:
                     await self.beg()
                     print(f"taken {len(self.taken)}", flush=True)
                 print(f"asked {self.asked}", flush=True)
-                await asyncio.sleep(5.0)
+                await asyncio.sleep(EVERY_S)
 
 
 class Ghosts(contextlib.AsyncExitStack):
@@ -287,15 +289,45 @@ async def main(text: str) -> None:
         running.cancel()
 
 
+class Asked:
+    """What an attacker was asked for by those who believe its claims."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        """Read what it says, from now on.
+
+        Args:
+            lines: of its output; they end with it.
+        """
+        self.began = time.monotonic()
+        self._samples: list[tuple[float, int]] = []
+        """When, and how many so far."""
+        threading.Thread(target=self._read, args=(lines,), daemon=True).start()
+
+    def _read(self, lines: Iterable[str]) -> None:
+        with contextlib.suppress(ValueError):  # it is closed at the end
+            for line in lines:
+                if line.startswith("asked "):
+                    self._samples.append((time.monotonic(), int(line.split()[1])))
+
+    def per_s(self, start_s: float, end_s: float) -> float:
+        """Samples a second.
+
+        Args:
+            start_s, end_s: seconds after its beginning.
+        """
+        some = [(at, samples) for at, samples in self._samples if start_s <= at - self.began <= end_s]
+        return (some[-1][1] - some[0][1]) / max(EVERY_S, some[-1][0] - some[0][0]) if some else 0.0
+
+
 @contextlib.contextmanager
-def attacked(order: Order) -> Iterator[subprocess.Popen[str]]:
+def attacked(order: Order) -> Iterator[Asked]:
     """While an attacker, in a process of its own, does what it was ordered."""
     command = [sys.executable, "-m", "tests.long.hostile.attacker", msgspec.json.encode(order).decode()]
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
     try:
         assert process.stdout and process.stdout.readline() == "ready\n", "the attacker"
-        yield process
+        yield Asked(process.stdout)
     finally:
         assert process.stdin
         process.stdin.close()
@@ -306,100 +338,6 @@ def attacked(order: Order) -> Iterator[subprocess.Popen[str]]:
             process.wait()
         if process.stdout:
             process.stdout.close()
-
-
-# honest workers
-
-
-class Sight(NamedTuple):
-    """What a worker was like over some time."""
-
-    accuracy: float
-    """Of its last evaluation."""
-    steps: int
-    """Taken meanwhile."""
-    slow_s: float
-    """The longest time in which no report told of steps faster than `SLOW_S`."""
-    grown_mb: float
-    """Its memory at the end, beyond that at the beginning; compute's counts as well."""
-
-
-SLOW_S = 2.0
-
-
-class Swarm:
-    """A backbone and honest workers on this machine."""
-
-    def __init__(self, folder: Path, workers: Workers, run: str = "digits") -> None:
-        """Start the backbone.
-
-        Args:
-            folder: for all their data.
-            workers: that end with the test.
-            run: its name or its manifest's path.
-        """
-        self._folder, self._workers, self._run = folder, workers, run
-        self.backbone = workers.start(folder / "backbone", "--run", run, "--role", "backbone", "--listen", HERE)
-        self.bootstrap = hearth(self.backbone.folder, "address").stdout.strip()
-        self.honest: list[RunningWorker] = []
-
-    def start(self, name: str, *arguments: str) -> RunningWorker:
-        """One more honest worker.
-
-        Args:
-            name: of its folder.
-            arguments: beside those by which it joins.
-        """
-        network = ["--run", self._run, "--listen", HERE, "--bootstrap", self.bootstrap]
-        self.honest.append(self._workers.start(self._folder / name, *network, *arguments))
-        return self.honest[-1]
-
-    def watch(
-        self, seconds: float, workers: Sequence[RunningWorker] | None = None, every_s: float = 0.5
-    ) -> list[Sight]:
-        """Look at workers again and again.
-
-        Args:
-            seconds: for so long.
-            workers: which; None: all honest ones.
-            every_s: between two looks.
-        """
-        watched = self.honest if workers is None else workers
-        first, used = [w.status() for w in watched], [memory_mb(w) for w in watched]
-        began = time.monotonic()
-        since, slow = [began] * len(watched), [0.0] * len(watched)
-        last = first
-        while (now := time.monotonic()) < began + seconds:
-            last = [w.status() for w in watched]
-            for i, status in enumerate(last):
-                if status.state == "contributing" and (status.slowest_step_s or 0.0) <= SLOW_S:
-                    since[i] = now
-                slow[i] = max(slow[i], now - since[i])
-            time.sleep(every_s)
-        return [
-            Sight(after.accuracy or 0.0, after.step - before.step, slow_s, memory_mb(w) - mb)
-            for w, before, after, slow_s, mb in zip(watched, first, last, slow, used, strict=True)
-        ]
-
-
-def memory_mb(running: RunningWorker) -> float:
-    """Of a worker and its compute process."""
-    family = psutil.Process(running.process.pid)
-    total = 0
-    for process in [family, *family.children(recursive=True)]:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            total += process.memory_info().rss
-    return total / (1 << 20)
-
-
-def updates(workers: Iterable[RunningWorker]) -> dict[Uid, int]:
-    """The version of each expert that is hosted, the greatest if several have it."""
-    found: dict[Uid, int] = {}
-    for running in workers:
-        for expert in running.status().experts:
-            uid = Uid.parse(expert.uid)
-            found[uid] = max(found.get(uid, 0), expert.updates)
-    return found
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.long.hostile.attacker import Swarm, updates
+from tests.long.hostile.honest import Swarm, updates
 from tests.workers import Workers, wait_until
 
 WORKERS, LOAD = 4, 16
