@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import random
 import statistics
 import threading
@@ -41,14 +42,15 @@ class LookUps:
     def __init__(self) -> None:
         self.done: list[LookUp] = []
 
-    def compare(self, attacked: float) -> None:
+    def compare(self, attacked: float, until: float = math.inf) -> None:
         """Those since an attack began take at most twice as long as those before, and find hosts.
 
         Args:
             attacked: when it began, by the monotonic clock.
+            until: when it ended.
         """
         peace = [one for one in self.done if one.at + one.took_s < attacked]
-        attack = [one for one in self.done if one.at >= attacked]
+        attack = [one for one in self.done if attacked <= one.at < until]
         assert min(len(peace), len(attack)) >= FEWEST, f"{len(peace)} look-ups in peace, {len(attack)} under attack"
         before, since = (statistics.median(one.took_s for one in some) for some in (peace, attack))
         found = statistics.mean(one.found / EXPERTS for one in attack)

@@ -90,8 +90,7 @@ def test_a_quarter_of_all_that_lie_and_flood_cost_the_others_little(swarm: Swarm
         flood.start()
         stack.callback(flood.join)
         sights = swarm.watch(ATTACKED_S, every_s=LOOK_S)
-        hosted = updates(swarm.honest)
-        looked.compare(began)
+        hosted, until = updates(swarm.honest), time.monotonic()
     for sight in sights:
         print(sight)
     rates = {name: (of.per_s(0.0, LEFT_OUT_S), of.per_s(LEFT_OUT_S, 2 * ATTACKED_S)) for name, of in asked.items()}
@@ -105,6 +104,7 @@ def test_a_quarter_of_all_that_lie_and_flood_cost_the_others_little(swarm: Swarm
     after = [worker.status().step for worker in swarm.honest]
     assert all(b < a < CLAIMED for b, a in zip(before, after, strict=True)), "no trunk is lost"
     assert accuracy(sights) > accuracy(peace) - POINTS
+    looked.compare(began, until)
     assert all(sight.grown_mb < GROWN_MB for sight in sights)
     assert all(later < QUESTIONS_PER_S * HONEST for _, later in rates.values()), "left out"
     wait_until(lambda: len(updates(swarm.honest)) == 32, "all experts on honest hosts", LEFT_OUT_S)
