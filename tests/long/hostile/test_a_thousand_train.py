@@ -17,6 +17,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import msgspec
+import pytest
 import torch
 
 from core.compute.peer_directory import Hosts, PeerDirectory
@@ -58,6 +59,8 @@ from tests.bench import gradients, virtual_time
 from tests.experts import all_experts
 from tests.joined_calls import join
 from tests.long.hostile.attacker import noise
+
+pytestmark = pytest.mark.timeout(2 * 3600)
 
 GRID = 20, 25
 """Of each of the two layers: a thousand experts."""
