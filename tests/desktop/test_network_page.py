@@ -147,6 +147,24 @@ def test_the_check_names_what_is_wrong_and_what_to_do(qtbot: QtBot, toy: ToyWork
     assert page.test.rows[2].accessibleName() == "NAT: not known yet"
 
 
+def test_the_check_is_made_again_when_the_first_peer_comes_or_the_last_one_goes(
+    qtbot: QtBot, toy: ToyWorker, page: NetworkPage
+) -> None:
+    toy.answers["doctor"] = lambda params: []
+
+    def tested(times: int, peers: list[PeerStatus]) -> None:
+        toy.answers["network"] = lambda params: make_network(peers)
+        looks = toy.methods().count("network")
+        page.look()
+        qtbot.waitUntil(lambda: toy.methods().count("network") > looks and page.test.check.isEnabled())
+        qtbot.waitUntil(lambda: toy.methods().count("doctor") == times)
+
+    tested(1, make_peers(2))
+    tested(2, [])
+    tested(3, make_peers(1))
+    tested(3, make_peers(3))
+
+
 def test_a_worker_without_a_network_is_no_fault(
     qtbot: QtBot, toy: ToyWorker, page: NetworkPage, actions: Actions
 ) -> None:

@@ -36,7 +36,8 @@ class ConnectionTestCard(Card):
         self.check = Button(tr("Check now"), "plain", "refresh", clicked=self.run)
         self.said = Label(tr(CHECKS), "body", "text2", wrap=True)
         self.rows: list[QWidget] = []
-        self._began = False
+        self._among_peers: bool | None = None
+        """Whether others were connected when it was tested last; None: it was not yet."""
         self._grid = vbox(spacing=look.S)
         add(self.body, self.said, self._grid, STRETCH, self.check)
 
@@ -49,14 +50,19 @@ class ConnectionTestCard(Card):
         elif self.said.text() == tr(NO_CHECK):
             self.said.setText(tr(CHECKS))
 
-    def begin(self) -> None:
-        """Test for a first time: a card that says nothing yet looks broken."""
-        if not self._began:
+    def follow(self, among_peers: bool) -> None:
+        """Test for a first time, as a card that says nothing yet looks broken; and again when the first peer has come
+        or the last one has gone, as little of what was found is true then.
+
+        Args:
+            among_peers: whether others are connected.
+        """
+        if self._among_peers != among_peers and self.check.isEnabled():
+            self._among_peers = among_peers
             self.run()
 
     def run(self) -> None:
         """Ask; the answer comes later."""
-        self._began = True
         self.check.setEnabled(False)
         self.said.setText(tr("Checking."))
         self._client.doctor(self._found, self._failed)

@@ -77,7 +77,7 @@ class NetworkPage(LookingPage):
                 self._alone = False
                 self.test.show()
                 self.test.set_able(True, False)
-            self.test.begin()
+            self.test.follow(network.connected > 0)
         self._got += network.peers
         if network.peers and len(self._got) < network.connected:
             self._client.network(len(self._got), self._take, self.failed)
