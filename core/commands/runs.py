@@ -11,7 +11,7 @@ from core.commands import common, manifests, publish, run_status
 from core.contracts.build import hearth_command, this_build
 from core.contracts.control import JoinRunParams, LeaveRunParams, RunLinked, RunParams, WeightParams
 from core.contracts.errors import CheckpointError, ComputeError, NotRunning, SettingsError
-from core.contracts.export import Collected, CollectParams, ExportAnswer, Exported, ExportJob
+from core.contracts.export import Collected, CollectParams, ExportAnswer, Exported, ExportJob, form_of
 from core.contracts.kinds import TASKS
 from core.contracts.manifest import built_in_runs, is_path, load
 from core.contracts.notices import notice
@@ -199,7 +199,13 @@ def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
     Raises:
         HearthError: none was.
     """
-    params, again, fault = CollectParams(common.named_run(options)), True, notice("export.failed", status=0)
+    name = common.named_run(options)
+    params, again, fault = CollectParams(name), True, notice("export.failed", status=0)
+    if options.format:  # to collect the states of a large run takes minutes
+        with common.client(options) as client:
+            form_of(
+                client.call("run_details", RunParams(name), RunDetails, FETCH_S).manifest.model.kind, options.format
+            )
     for _ in range(TRIES):
         if not again:
             break

@@ -23,7 +23,7 @@ from core.compute.leaving import GGUF, HF_FILES, leave
 from core.compute.model_card import card
 from core.compute.restored import Restored
 from core.contracts.errors import CheckpointError, HearthError
-from core.contracts.export import Collected, ExportAnswer, Exported, ExportJob
+from core.contracts.export import Collected, ExportAnswer, Exported, ExportJob, form_of
 from core.contracts.notices import notice
 from core.contracts.status import CurvePoint
 
@@ -60,12 +60,9 @@ async def export(job: ExportJob) -> Exported:
         OSError: it cannot be written.
     """
     collected, out = job.collected, Path(job.out)
-    is_decoder = collected.manifest.model.kind == "decoder"
-    form = job.form or ("hf" if is_decoder else "safetensors")
-    if (form == "safetensors") == is_decoder:
-        raise CheckpointError(notice("export.no_such_form", kind=collected.manifest.model.kind, form=form))
+    form = form_of(collected.manifest.model.kind, job.form)
     with whole_folder(out) as partial:
-        if is_decoder:
+        if form != "safetensors":
             return await leave(msgspec.structs.replace(job, form=form), partial)
         return await _write(collected, partial)
 

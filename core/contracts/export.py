@@ -6,15 +6,32 @@ import msgspec
 
 from core.contracts.control import RunName
 from core.contracts.credit import Shown
+from core.contracts.errors import CheckpointError
 from core.contracts.files import Natural
 from core.contracts.manifest import Manifest
-from core.contracts.notices import Notice
+from core.contracts.notices import Notice, notice
 
 Form = Literal["hf", "gguf", "safetensors"]
 """For transformers, for llama.cpp, or for the loader that is written beside it."""
 Numbers = Literal["f32", "f16", "q8_0"]
 NAMED = 500
 """Contributors by name in a model card."""
+
+
+def form_of(kind: str, form: Form | None) -> Form:
+    """In which form a model is written.
+
+    Args:
+        kind: of the model.
+        form: the one that is wanted; None: the one that fits.
+
+    Raises:
+        CheckpointError: a model of this kind has no such form.
+    """
+    is_decoder = kind == "decoder"
+    if form is not None and (form == "safetensors") == is_decoder:
+        raise CheckpointError(notice("export.no_such_form", kind=kind, form=form))
+    return form or ("hf" if is_decoder else "safetensors")
 
 
 class CollectParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -51,6 +51,9 @@ def test_an_exported_model_gives_the_same_evaluation_without_hearth(tmp_path: Pa
             refused = hearth(running.folder, "run", "export", run, "--out", str(tmp_path / "mine"))
             assert refused.returncode == 10 and "holds files" in refused.stderr
             assert (tmp_path / "mine" / "letter.txt").read_text() == "dear"
+            refused = hearth(running.folder, "run", "export", run, "--format", "gguf")
+            assert refused.returncode == 10 and "Leave out --format" in refused.stderr
+            assert "Collecting" not in refused.stderr, "what cannot be written is not collected first"
     assert exported.returncode == 0, exported.stderr
     said = json.loads(exported.stdout)
     assert said["experts"] == (0 if run == "digits-vc" else 12) >= said["trained"]
