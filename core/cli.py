@@ -171,11 +171,13 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     about = "Show, join, leave, make, organise and export runs, and say how much of this PC's time each gets."
     verbs = add("run", "runs.run", about).add_subparsers(title="what", dest="what", metavar="WHAT", required=True)
 
-    def verb(name: str, about: str, named: str = "", json: bool = False) -> argparse.ArgumentParser:
+    def verb(
+        name: str, about: str, named: str = "", json: bool = False, metavar: str = "RUN"
+    ) -> argparse.ArgumentParser:
         sub = verbs.add_parser(name, help=about, description=about)
         sub.add_argument("--data-dir", type=Path, default=argparse.SUPPRESS, help="folder of all of Hearth's data")
         if named:
-            sub.add_argument("run", nargs="?", help=named)
+            sub.add_argument("run", nargs="?", metavar=metavar, help=named)
         if json:
             sub.add_argument("--json", action="store_true", help="what is shown as one JSON document")
         return sub
@@ -198,10 +200,14 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     weight = verb("weight", "Say how much of this PC's time a run gets, beside the others' weights.", here)
     weight.add_argument("weight", nargs="?", type=_weight, help="1 to 1,000")
     verb("link", "Print the link to a signed run that this PC has joined.", here)
-    _add_new(verb("new", "Look at data; write their shards and a manifest that proposes a run on them.", "the data"))
-    verb("check", "Say all that is wrong with a manifest, where, and what to write instead.", signing)
-    sign = verb("sign", "Write the signed form of a manifest, with the key of this data folder.", signing)
-    publish = verb("publish", "Sign a manifest, have this PC train it and its peers keep it; print the link.", signing)
+    about = "Look at data; write their shards and a manifest that proposes a run on them."
+    _add_new(verb("new", about, "where the data are", metavar="FOLDER"))
+    about = "Say all that is wrong with a manifest, where, and what to write instead."
+    verb("check", about, signing, metavar="FILE")
+    about = "Write the signed form of a manifest, with the key of this data folder."
+    sign = verb("sign", about, signing, metavar="FILE")
+    about = "Sign a manifest, have this PC train it and its peers keep it; print the link."
+    publish = verb("publish", about, signing, metavar="FILE")
     for one in (sign, publish):
         one.add_argument("--out", type=Path, metavar="FILE", help="the signed manifest (NAME.signed.json)")
     told = verb("notice", "Tell something to all who have joined a run that this PC's key has signed.", here)

@@ -101,10 +101,11 @@ def _steps(out: Path, where: str) -> str:
         hearth run check {out}
         hearth run sign {out}{where}
         hearth worker --run {signed} --listen 0.0.0.0:4401{where}
-        hearth start{where}
+        hearth start --for 8h{where}
  4. Print the link; by it the server takes part as well. Then the same again, and volunteers can join by the link:
         hearth run publish {signed}{where}
         hearth run join LINK --yes              (on the server)
+        hearth run leave digits                 (on the server)
         hearth run publish {signed}{where}"""
 
 
