@@ -1,8 +1,10 @@
 """`hearth stats`: what this PC contributed, from its worker or, while none runs, from the ledger's file."""
 
 import argparse
+import contextlib
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -10,23 +12,24 @@ from rich.console import Group, RenderableType
 from core.commands import common, tables
 from core.community.reading import read_only
 from core.contracts import manifest as manifests
-from core.contracts.errors import NotRunning
+from core.contracts.errors import ManifestError, NotRunning
 from core.contracts.ledger import Amounts, Totals, traffic_kind
 from core.contracts.notices import english
 from core.contracts.words import counted, duration, electricity, traffic
 from core.control.client import ControlClient
-from core.store.data_folder import data_path
+from core.store.data_folder import MANIFEST_FILE, RUNS, data_path
 
 NOTHING = Amounts()
 
 
 def show(options: argparse.Namespace) -> None:
     """Works also while no worker runs."""
-    answer = totals(data_path(options.data_dir))
+    folder = data_path(options.data_dir)
+    answer = totals(folder)
     if options.json:
         common.print_json(answer)
     else:
-        tables.show(table(answer))
+        tables.show(table(answer, titles(folder, answer.all.runs)))
 
 
 def totals(folder: Path) -> Totals:
@@ -43,8 +46,29 @@ def totals(folder: Path) -> Totals:
         return read_only(folder).totals(time.time())
 
 
-def table(answer: Totals) -> RenderableType:
-    """All there is, then by run and by device; what is nothing anywhere is not shown."""
+def titles(folder: Path, runs: Iterable[str]) -> dict[str, str]:
+    """How people know runs: by their titles, of which two may be the same; by the id where no manifest was kept.
+
+    Args:
+        folder: the data folder.
+        runs: their ids.
+    """
+    known = {run.run_id: run.title for run in map(manifests.load, manifests.built_in_runs())}
+    for run in set(runs) - known.keys():
+        with contextlib.suppress(ManifestError):
+            known[run] = manifests.load(str(folder / RUNS / run / MANIFEST_FILE)).title
+    times = Counter(known.values())
+    named = {run: title if times[title] == 1 else f"{title} ({run})" for run, title in known.items()}
+    return {run: named.get(run, f"Run {run}") for run in runs}
+
+
+def table(answer: Totals, titles: Mapping[str, str]) -> RenderableType:
+    """All there is, then by run and by device; what is nothing anywhere is not shown.
+
+    Args:
+        answer: the sums.
+        titles: of its runs, by id.
+    """
     if answer.since is None:
         return "Nothing yet. Figures appear within a minute after this PC has begun to compute."
     local = time.localtime(answer.since)
@@ -54,11 +78,7 @@ def table(answer: Totals) -> RenderableType:
         shown.add_column(name, justify="right")
     periods = (answer.today, answer.week, answer.all)
     groups = [("All", [period.amounts for period in periods])]
-    titles = {run.run_id: run.title for run in map(manifests.load, manifests.built_in_runs())}
-    groups += [
-        (titles.get(run, f"Run {run}"), [period.runs.get(run, NOTHING) for period in periods])
-        for run in answer.all.runs
-    ]
+    groups += [(titles[run], [period.runs.get(run, NOTHING) for period in periods]) for run in answer.all.runs]
     groups += [
         (_device(device), [period.devices.get(device, NOTHING) for period in periods]) for device in answer.all.devices
     ]

@@ -11,6 +11,7 @@ from core import cli
 from core.commands import common
 from core.commands.devices import describe
 from core.community.ledger import Ledger
+from core.contracts import manifest
 from core.contracts.credit import Published
 from core.contracts.ledger import Amounts
 from core.contracts.network_status import DhtRecord, DhtStatus, Finding, NetworkStatus, PeerStatus
@@ -20,6 +21,7 @@ from core.contracts.status import DeviceStatus, RuleStatus
 from core.contracts.trunk_status import PartStatus, TrunkStatus
 from core.control.doctor import examine
 from core.store import settings_file
+from core.worker import joined_runs
 
 LONELY = NetworkStatus(
     "ab" * 32, "ab@127.0.0.1:1", "unknown", plain("not measured yet"), "unknown", [], ["host"], [], 0
@@ -150,6 +152,22 @@ def test_what_was_sent_is_counted_as_the_app_and_providers_do(
     assert "5 MB" in told
     for heading in ("GPU GPU-1", "CPU", "Network: Expert calls", "Network: smoke"):
         assert heading in [line.strip() for line in told.splitlines()]
+
+
+def test_runs_have_their_titles_also_those_that_were_joined(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    digits = manifest.load("digits")
+    mine = msgspec.structs.replace(digits, run="mine", title="My digits")
+    same = msgspec.structs.replace(digits, run="same")
+    for run in (mine, same):
+        joined_runs.keep(tmp_path, run.run_id, msgspec.json.encode(run))
+    ledger = Ledger(tmp_path)
+    for run_id in (digits.run_id, mine.run_id, same.run_id, "gone-1234abcd"):
+        ledger.add(run_id, "cpu", Amounts(samples=32))
+    ledger.close()
+    assert cli.main(["stats", "--data-dir", str(tmp_path)]) == 0
+    told = {line.strip() for line in capsys.readouterr().out.splitlines()}
+    assert {"My digits", f"{digits.title} ({digits.run_id})", f"{digits.title} ({same.run_id})"} <= told
+    assert "Run gone-1234abcd" in told, "nothing was kept of it"
 
 
 def test_what_was_done_for_others_is_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
