@@ -90,7 +90,7 @@ class Memory:
         if now - self._over_since < PATIENCE_S:
             return
         self._over_since = math.inf
-        said = notice("memory.over_cap", taken=taken, cap=cap)
+        said = notice("memory.over_cap", taken=taken, cap=cap, left=max(left, 0))
         self.notes = [said]
         self._shrink()
         self._compute.exceed(said)

@@ -2457,8 +2457,8 @@
       <translation>Arbeitsspeicher, Speicherplatz, Datenverkehr und Zeiten bleiben innerhalb deiner Grenzen in den Einstellungen.</translation>
     </message>
     <message>
-      <source>To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your files and what you type do not; a name only if you have set one in Settings.</source>
-      <translation>An die Peers des Laufs: Tensoren des Trainings, verschlüsselt, und die Adresse und der öffentliche Schlüssel dieses PCs. Deine Dateien und was du tippst nicht; ein Name nur, wenn du in den Einstellungen einen gesetzt hast.</translation>
+      <source>To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your files do not; a name only if you have set one in Settings. If you try the model, peers whose experts answer can tell much of what you asked.</source>
+      <translation>An die Peers des Laufs: Tensoren des Trainings, verschlüsselt, und die Adresse und der öffentliche Schlüssel dieses PCs. Deine Dateien nicht; ein Name nur, wenn du in den Einstellungen einen gesetzt hast. Wenn du das Modell ausprobierst, können Peers, deren Experten antworten, viel von deiner Frage erkennen.</translation>
     </message>
     <message>
       <source>Not signed</source>
@@ -4908,7 +4908,7 @@
     </message>
     <message>
       <source>access.name_of_several</source>
-      <translation>Unter dem Namen {name} hast du mehreren Peers Token gegeben. Nenne den Peer: `hearth access list` zeigt sie.</translation>
+      <translation>Unter dem Namen {name} hast du mehreren Peers Token gegeben. Nenne den Peer: „hearth access list“ zeigt sie.</translation>
     </message>
     <message>
       <source>access.no_run</source>
@@ -4916,11 +4916,11 @@
     </message>
     <message>
       <source>access.no_token</source>
-      <translation>{run}: Die anderen Peers lassen diesen PC nicht herein, denn er hat kein Token. Schick dem Veranstalter, was `hearth address` ausgibt, und tritt über den Link bei, den du bekommst.</translation>
+      <translation>{run}: Die anderen Peers lassen diesen PC nicht herein, denn er hat kein Token. Schick dem Veranstalter, was „hearth address“ ausgibt, und tritt über den Link bei, den du bekommst.</translation>
     </message>
     <message>
       <source>access.nobody</source>
-      <translation>{name} hast du kein Token gegeben. `hearth access list` zeigt, wem du eines gegeben hast.</translation>
+      <translation>{name} hast du kein Token gegeben. „hearth access list“ zeigt, wem du eines gegeben hast.</translation>
     </message>
     <message>
       <source>access.not_organiser</source>
@@ -5863,7 +5863,7 @@
     </message>
     <message>
       <source>doctor.peers_remedy</source>
-      <translation>Füge einen Peer hinzu: Setze die Adresse eines anderen PCs auf der Seite Netzwerk ein, oder nutze `hearth peers --add`.</translation>
+      <translation>Füge einen Peer hinzu: Setze die Adresse eines anderen PCs auf der Seite Netzwerk ein, oder nutze „hearth peers --add“.</translation>
     </message>
     <message>
       <source>doctor.port</source>
@@ -5944,11 +5944,11 @@
     </message>
     <message>
       <source>export.failed</source>
-      <translation>Das Modell konnte nicht geschrieben werden: Der Prozess dafür endete mit {status}. Vielleicht sagt hearth log mehr.</translation>
+      <translation>Das Modell konnte nicht geschrieben werden: Der Prozess dafür endete mit {status}. Sieh nach, was „hearth log“ sagt.</translation>
     </message>
     <message>
       <source>export.no_such_form</source>
-      <translation>Ein Modell der Art {kind} lässt sich nicht als {form} schreiben: ein decoder wird als hf oder gguf geschrieben, jedes andere als safetensors.</translation>
+      <translation>Ein Modell der Art {kind} lässt sich nicht als {form} schreiben: ein decoder wird als hf oder gguf geschrieben, jedes andere als safetensors. Lass --format weg, dann ist es richtig.</translation>
     </message>
     <message>
       <source>export.no_tokenizer</source>
@@ -6475,7 +6475,7 @@
     </message>
     <message>
       <source>identity.bad_key_file</source>
-      <translation>Die Schlüsseldatei {path} ist nicht zu gebrauchen: {reason}. Sie wurde gelassen, wie sie war. Stelle die Identität dieses PCs mit `hearth identity import` und ihren Wiederherstellungswörtern wieder her. Oder schiebe die Datei beiseite, um als neuer Peer zu beginnen.</translation>
+      <translation>Die Schlüsseldatei {path} ist nicht zu gebrauchen: {reason}. Sie wurde gelassen, wie sie war. Stelle die Identität dieses PCs mit „hearth identity import“ und ihren Wiederherstellungswörtern wieder her. Oder schiebe die Datei beiseite, um als neuer Peer zu beginnen.</translation>
     </message>
     <message>
       <source>identity.just_made</source>
@@ -6487,11 +6487,11 @@
     </message>
     <message>
       <source>identity.no_key</source>
-      <translation>In {folder} ist noch kein Schlüssel. Der erste Start von Hearths Worker erzeugt ihn, `hearth identity export` ebenfalls. `hearth identity import` stellt einen aus seinen Wiederherstellungswörtern wieder her.</translation>
+      <translation>In {folder} ist noch kein Schlüssel. Der erste Start von Hearths Worker erzeugt ihn, „hearth identity export“ ebenfalls. „hearth identity import“ stellt einen aus seinen Wiederherstellungswörtern wieder her.</translation>
     </message>
     <message>
       <source>identity.no_peer_name</source>
-      <translation>{text} nennt keinen Peer: Sein Schlüssel hat 64 hexadezimale Ziffern. Kopiere ihn auf dem anderen PC erneut, von der Seite Netzwerk oder mit `hearth address`.</translation>
+      <translation>{text} nennt keinen Peer: Sein Schlüssel hat 64 hexadezimale Ziffern. Kopiere ihn auf dem anderen PC erneut, von der Seite Netzwerk oder mit „hearth address“.</translation>
     </message>
     <message>
       <source>identity.no_word</source>
@@ -6631,7 +6631,7 @@
     </message>
     <message>
       <source>manifest.allowed_bootstrap</source>
-      <translation>Peers, wie `hearth address` sie ausgibt: PEER@ADRESSE</translation>
+      <translation>Peers, wie „hearth address“ sie ausgibt: PEER@ADRESSE</translation>
     </message>
     <message>
       <source>manifest.allowed_brokers</source>
@@ -6859,7 +6859,7 @@
     </message>
     <message>
       <source>manifest.organiser_unsigned</source>
-      <translation>`organiser` setzt `hearth run sign`. Nimm es heraus.</translation>
+      <translation>`organiser` setzt „hearth run sign“. Nimm es heraus.</translation>
     </message>
     <message>
       <source>manifest.other_expert</source>
@@ -6983,7 +6983,7 @@
     </message>
     <message>
       <source>memory.over_cap</source>
-      <translation>Der Rechenprozess nahm {taken:size} Arbeitsspeicher, und Hearth darf insgesamt {cap:size} benutzen. Er wurde beendet, nichts ist verloren, und er kommt mit weniger Experten zurück. Die Einstellungen erlauben mehr.</translation>
+      <translation>Der Rechenprozess nahm {taken:size} Arbeitsspeicher. Von den {cap:size}, die Hearth insgesamt benutzen darf, bleiben ihm {left:size}. Er wurde beendet, nichts ist verloren, und er kommt mit weniger Experten zurück. Die Einstellungen erlauben mehr.</translation>
     </message>
     <message>
       <source>memory.reason</source>
@@ -7638,7 +7638,7 @@
     </message>
     <message>
       <source>run.link_peers</source>
-      <translation>Auf den Schlüssel des Veranstalters müssen 1 bis 4 Peers folgen, wie `hearth address` sie ausgibt. Vielleicht wurde er abgeschnitten: Kopiere den ganzen Link.</translation>
+      <translation>Auf den Schlüssel des Veranstalters müssen 1 bis 4 Peers folgen, wie „hearth address“ sie ausgibt. Vielleicht wurde er abgeschnitten: Kopiere den ganzen Link.</translation>
     </message>
     <message>
       <source>run.link_run_id</source>
@@ -8458,7 +8458,7 @@
     </message>
     <message>
       <source>worker.not_running</source>
-      <translation>Für {folder} läuft kein Worker von Hearth. Starte die App mit „hearth“ oder den Worker allein mit „hearth worker“.</translation>
+      <translation>Für {folder} läuft kein Worker von Hearth. Starte die App mit „hearth“ oder den Worker allein mit „hearth worker“. Hast du einen Datenordner genannt, gib dasselbe --data-dir an.</translation>
     </message>
     <message>
       <source>worker.not_started</source>

@@ -404,7 +404,7 @@
     </message>
     <message>
       <source>access.name_of_several</source>
-      <translation>You have given tokens to several peers by the name {name}. Name the peer: `hearth access list` shows them.</translation>
+      <translation>You have given tokens to several peers by the name {name}. Name the peer: “hearth access list” shows them.</translation>
     </message>
     <message>
       <source>access.no_run</source>
@@ -412,11 +412,11 @@
     </message>
     <message>
       <source>access.no_token</source>
-      <translation>{run}: the other peers do not let this PC in, as it has no token. Send the organiser what `hearth address` prints, and join by the link that you are given.</translation>
+      <translation>{run}: the other peers do not let this PC in, as it has no token. Send the organiser what “hearth address” prints, and join by the link that you are given.</translation>
     </message>
     <message>
       <source>access.nobody</source>
-      <translation>You have given no token to {name}. `hearth access list` shows to whom you have.</translation>
+      <translation>You have given no token to {name}. “hearth access list” shows to whom you have.</translation>
     </message>
     <message>
       <source>access.not_organiser</source>
@@ -1359,7 +1359,7 @@
     </message>
     <message>
       <source>doctor.peers_remedy</source>
-      <translation>Add a peer: paste the address of another PC on the page Network, or use `hearth peers --add`.</translation>
+      <translation>Add a peer: paste the address of another PC on the page Network, or use “hearth peers --add”.</translation>
     </message>
     <message>
       <source>doctor.port</source>
@@ -1440,11 +1440,11 @@
     </message>
     <message>
       <source>export.failed</source>
-      <translation>The model could not be written: the process for it ended with {status}. hearth log may say more.</translation>
+      <translation>The model could not be written: the process for it ended with {status}. See what “hearth log” says.</translation>
     </message>
     <message>
       <source>export.no_such_form</source>
-      <translation>A model of the kind {kind} cannot be written as {form}: a decoder is written as hf or gguf, any other one as safetensors.</translation>
+      <translation>A model of the kind {kind} cannot be written as {form}: a decoder is written as hf or gguf, any other one as safetensors. Leave out --format to get the right one.</translation>
     </message>
     <message>
       <source>export.no_tokenizer</source>
@@ -1971,7 +1971,7 @@
     </message>
     <message>
       <source>identity.bad_key_file</source>
-      <translation>The key file {path} cannot be used: {reason}. It was left as it is. Restore this PC's identity with `hearth identity import` and its recovery words. Or move the file away to start as a new peer.</translation>
+      <translation>The key file {path} cannot be used: {reason}. It was left as it is. Restore this PC's identity with “hearth identity import” and its recovery words. Or move the file away to start as a new peer.</translation>
     </message>
     <message>
       <source>identity.just_made</source>
@@ -1983,11 +1983,11 @@
     </message>
     <message>
       <source>identity.no_key</source>
-      <translation>There is no key in {folder} yet. The first start of Hearth's worker makes it, and so does `hearth identity export`. `hearth identity import` restores one from its recovery words.</translation>
+      <translation>There is no key in {folder} yet. The first start of Hearth's worker makes it, and so does “hearth identity export”. “hearth identity import” restores one from its recovery words.</translation>
     </message>
     <message>
       <source>identity.no_peer_name</source>
-      <translation>{text} does not name a peer: its key has 64 hexadecimal digits. Copy it again on the other PC, from the page Network or with `hearth address`.</translation>
+      <translation>{text} does not name a peer: its key has 64 hexadecimal digits. Copy it again on the other PC, from the page Network or with “hearth address”.</translation>
     </message>
     <message>
       <source>identity.no_word</source>
@@ -2127,7 +2127,7 @@
     </message>
     <message>
       <source>manifest.allowed_bootstrap</source>
-      <translation>peers as `hearth address` prints them: PEER@ADDRESS</translation>
+      <translation>peers as “hearth address” prints them: PEER@ADDRESS</translation>
     </message>
     <message>
       <source>manifest.allowed_brokers</source>
@@ -2355,7 +2355,7 @@
     </message>
     <message>
       <source>manifest.organiser_unsigned</source>
-      <translation>`organiser` is set by `hearth run sign`. Take it out.</translation>
+      <translation>`organiser` is set by “hearth run sign”. Take it out.</translation>
     </message>
     <message>
       <source>manifest.other_expert</source>
@@ -2479,7 +2479,7 @@
     </message>
     <message>
       <source>memory.over_cap</source>
-      <translation>Compute took {taken:size} of memory, and Hearth may use {cap:size} in all. It was ended, nothing is lost, and it comes back with fewer experts. Settings allow more.</translation>
+      <translation>Compute took {taken:size} of memory. Of the {cap:size} that Hearth may use in all, {left:size} are left to it. It was ended, nothing is lost, and it comes back with fewer experts. Settings allow more.</translation>
     </message>
     <message>
       <source>memory.reason</source>
@@ -3126,7 +3126,7 @@
     </message>
     <message>
       <source>run.link_not_there</source>
-      <translation>Peer {peer:peer} does not take part in this run, or does no longer.</translation>
+      <translation>Peer {peer:peer} does not take part in this run, or no longer does.</translation>
     </message>
     <message>
       <source>run.link_organiser</source>
@@ -3134,7 +3134,7 @@
     </message>
     <message>
       <source>run.link_peers</source>
-      <translation>after the organiser's key must come 1 to 4 peers as `hearth address` prints them. It may have been cut off: copy the whole link.</translation>
+      <translation>after the organiser's key must come 1 to 4 peers as “hearth address” prints them. It may have been cut off: copy the whole link.</translation>
     </message>
     <message>
       <source>run.link_run_id</source>
@@ -3954,7 +3954,7 @@
     </message>
     <message>
       <source>worker.not_running</source>
-      <translation>No Hearth worker is running for {folder}. Start the app with “hearth”, or the worker alone with “hearth worker”.</translation>
+      <translation>No Hearth worker is running for {folder}. Start the app with “hearth”, or the worker alone with “hearth worker”. If you named a data folder, add the same --data-dir.</translation>
     </message>
     <message>
       <source>worker.not_started</source>

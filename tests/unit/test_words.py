@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from tests.texts import Text, everything, length, sentences, tables
+from tests.texts import Text, everything, length, sentences, tables, window
 
 MOST = 25
 """Words of a sentence."""
@@ -65,6 +65,7 @@ REWRITTEN = (
     "has told yet how this PC is seen", "What showed it", "needs a look", "Ways between peers", "How long nobody must",
     "Not told", "Told once, if it lasts", "Start the worker anew", "not in force yet", "” is no day",
     "it goes on with what you type", "bits a byte", "Time of computing", "goes on in the tray",
+    "what you type do not", "or does no longer",
 )  # fmt: skip
 """What a new volunteer stumbled over; never to come back, wherever it stood."""
 WHOLE = ("Own", "Yielding", "Gives all it has", "Eigen")
@@ -106,6 +107,10 @@ def test_in_german_nobody_is_addressed_formally(texts: list[Text]) -> None:
 def test_what_a_volunteer_stumbled_over_was_rewritten(texts: list[Text]) -> None:
     said = [text for text in texts if any(words.lower() in text.text.lower() for words in REWRITTEN)]
     assert not said + [text for text in texts if text.text in WHOLE]
+
+
+def test_the_window_names_commands_in_quotes_as_it_shows_backticks_as_they_are() -> None:
+    assert not [text for text in window() if "`hearth" in text.text]
 
 
 def test_sentences_are_found_as_people_read_them() -> None:

@@ -113,7 +113,8 @@ def leaves(run: RunDetails) -> str:
     hosts = sorted({urlsplit(source).hostname or "" for source in run.manifest.sources})
     peers = tr(
         "To the peers of the run: tensors of the training, encrypted, and this PC's address and public key. Your "
-        "files and what you type do not; a name only if you have set one in Settings."
+        "files do not; a name only if you have set one in Settings. If you try the model, peers whose experts answer "
+        "can tell much of what you asked."
     )
     if hosts:
         peers += " " + tr("Web servers that have the data see the address, too: {hosts}.", hosts=", ".join(hosts))
