@@ -168,7 +168,7 @@ def _add_backbone(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 
 def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
-    about = "Show, join, leave, make, organise and export runs, and say how much of this PC's time each gets."
+    about = "Show, join, leave, make, organise and export runs, and say how much of this PC each gets."
     verbs = add("run", "runs.run", about).add_subparsers(title="what", dest="what", metavar="WHAT", required=True)
 
     def verb(
@@ -197,7 +197,7 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
         f"{left}If it was the run chosen in the settings, another one is chosen there; the only run cannot be left: "
         "join another one first."
     )
-    weight = verb("weight", "Say how much of this PC's time a run gets, beside the others' weights.", here)
+    weight = verb("weight", "Say how much of this PC's time and memory a run gets, beside the others' weights.", here)
     weight.add_argument("weight", nargs="?", type=_weight, help="1 to 1,000")
     verb("link", "Print the link to a signed run that this PC has joined.", here)
     about = "Look at data; write their shards and a manifest that proposes a run on them."
