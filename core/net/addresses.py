@@ -1,14 +1,20 @@
 """Addresses as text, of peers and of sockets."""
 
 import contextlib
+import functools
 import ipaddress
+import socket
+import time
 from collections.abc import Callable, Iterable, Iterator
+
+import psutil
 
 from core.contracts.errors import IdentityError, SettingsError
 from core.contracts.net import PeerAddress
 from core.contracts.notices import notice
 from core.identity import PeerId, parse_peer
 
+LOOK_S = 5.0
 NEAR = [
     ipaddress.ip_network(net)
     for net in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "::1/128", "fc00::/7")
@@ -73,15 +79,27 @@ def is_near(host: str) -> bool:
 
 
 def in_local_network(host: str, own: Callable[[], Iterable[str]]) -> bool:
-    """Whether a host is near, or an IPv6 host beside this PC: there all have addresses of the internet.
+    """Whether a host is near, this PC by an address of the internet, or an IPv6 host beside it: there all have such.
 
     Args:
         host: an address.
-        own: gives this PC's own, with ports.
+        own: gives this PC's own.
     """
     if is_near(host) or host.startswith("fe80:"):
         return True
-    return ":" in host and _network(host) in {_network(host_of(address)) for address in own()}
+    mine = set(own()) if host else set()
+    return host in mine or (":" in host and _network(host) in map(_network, mine))
+
+
+def of_interfaces() -> Iterable[str]:
+    """The addresses of this PC's interfaces, as of some seconds ago at most: every connection asks once a second."""
+    return _of_interfaces(int(time.monotonic() / LOOK_S))
+
+
+@functools.lru_cache(maxsize=1)
+def _of_interfaces(period: int) -> frozenset[str]:
+    internet = socket.AF_INET, socket.AF_INET6
+    return frozenset(one.address for those in psutil.net_if_addrs().values() for one in those if one.family in internet)
 
 
 def _network(host: str) -> bytes:

@@ -30,7 +30,7 @@ from core.contracts.net import (
 from core.contracts.notices import notice
 from core.contracts.peer_names import called
 from core.net import limits
-from core.net.addresses import host_of, in_local_network
+from core.net.addresses import host_of, in_local_network, of_interfaces
 from core.net.endpoint import Connection, ReceiveStream
 from core.net.lanes import Lanes
 from core.net.limits import BlockTime, TokenBucket
@@ -102,7 +102,7 @@ class Link:
         ]
 
     def _is_near(self) -> bool:
-        return in_local_network(host_of(self.seen_at() or ""), self._owner.endpoint.addresses)
+        return in_local_network(host_of(self.seen_at() or ""), of_interfaces)
 
     def _shaper_now(self) -> Shaper:
         if self.connection.relay:  # what goes through a relay is sent by the link with the relay

@@ -1,10 +1,11 @@
 """The line: which limits hold, how it is measured, and that copies give way to calls."""
 
 import asyncio
+import contextlib
 import hashlib
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 
 import pytest
 
@@ -15,7 +16,7 @@ from core.contracts.notices import Notice
 from core.contracts.settings import NO_LIMIT, Settings
 from core.identity import Identity, PeerId
 from core.net import line
-from core.net.addresses import in_local_network
+from core.net.addresses import in_local_network, of_interfaces
 from core.net.line import SIZES, LineTest
 from core.net.rpc import Context, Payload, RpcNode
 from core.net.shaping import BURST_S, OVERHEAD, Bucket, Shaper
@@ -78,12 +79,21 @@ def test_the_end_of_the_months_traffic_limits_all_peers(last: float, code: str) 
         ("fe80::1%eth0", True),
         ("2001:db8:1:2::7", True),  # in this PC's own /64: homes have addresses of the internet within
         ("2001:db8:1:3::7", False),
+        ("203.0.113.4", True),  # this PC: another worker of it listens there
         ("203.0.113.5", False),
         ("", False),
     ],
 )
 def test_who_is_in_the_local_network_is_told_by_the_address(host: str, near: bool) -> None:
-    assert in_local_network(host, lambda: ["203.0.113.4:1", "[2001:db8:1:2::1]:4401"]) is near
+    assert in_local_network(host, lambda: ["203.0.113.4", "2001:db8:1:2::1"]) is near
+
+
+def test_this_pcs_own_addresses_are_those_of_its_interfaces() -> None:
+    own = {"127.0.0.1"}
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as out:
+        out.connect(("203.0.113.5", 9))  # which sends nothing: only the interface that leads there is chosen
+        own.add(out.getsockname()[0])
+    assert own <= set(of_interfaces())
 
 
 # how bytes are held back
@@ -145,7 +155,7 @@ async def test_a_copy_waits_while_a_call_is_being_sent_and_not_for_ever() -> Non
 # measuring
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def pair(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[RpcNode, RpcNode, list[float]]]:
     """Two nodes, of which the first measures its line; this PC is far from itself for once."""
     monkeypatch.setattr("core.net.link.in_local_network", lambda host, own: False)
