@@ -4936,7 +4936,7 @@
     </message>
     <message>
       <source>access.peer_without</source>
-      <translation>Peer {peer:peer} und dieser PC haben nicht beide ein gültiges Token für den Lauf {run}.</translation>
+      <translation>Peer {peer:peer} nimmt nicht am Lauf {run} teil, oder einer der beiden PCs hat kein gültiges Token.</translation>
     </message>
     <message>
       <source>access.runs_of_name</source>

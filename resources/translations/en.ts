@@ -432,7 +432,7 @@
     </message>
     <message>
       <source>access.peer_without</source>
-      <translation>Peer {peer:peer} and this PC do not both have a token that holds for the run {run}.</translation>
+      <translation>Peer {peer:peer} does not take part in the run {run}, or one of the two PCs has no token that holds.</translation>
     </message>
     <message>
       <source>access.runs_of_name</source>
