@@ -3810,7 +3810,7 @@
     </message>
     <message>
       <source>verdict.cpu</source>
-      <translation>CPU</translation>
+      <translation>the CPU</translation>
     </message>
     <message>
       <source>verdict.fine</source>
@@ -3818,7 +3818,7 @@
     </message>
     <message>
       <source>verdict.gpu</source>
-      <translation>GPU</translation>
+      <translation>the GPU</translation>
     </message>
     <message>
       <source>verdict.lifted</source>
@@ -3826,7 +3826,7 @@
     </message>
     <message>
       <source>verdict.network</source>
-      <translation>network</translation>
+      <translation>the network</translation>
     </message>
     <message>
       <source>verdict.stops</source>

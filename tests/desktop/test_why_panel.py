@@ -87,7 +87,7 @@ def test_f1_shows_every_rule_with_verdict_and_end(qtbot: QtBot, window: MainWind
     assert [row.accessibleName() for row in window.why.rows] == [
         "Your choice: fine",
         "Power: not known",
-        "You are away: stops CPU",
+        "You are away: stops the CPU",
         "Games and full screen: fine",  # nobody without a graphics processor is told about one
     ]
     assert [row.fill for row in window.why.rows].index("warn_soft") == 2

@@ -41,9 +41,13 @@ def test_its_heading_is_a_question_about_what_is_so(state: State, heading: str) 
 @pytest.mark.parametrize(
     ("rules", "allowed", "verdict"),
     [
-        ([rule("game", "cpu", "gpu"), rule("gpu")], "CPU off, network on.", "stops CPU\n"),
+        ([rule("game", "cpu", "gpu"), rule("gpu")], "CPU off, network on.", "stops the CPU\n"),
         ([rule("game", "gpu"), rule("gpu")], "CPU on, network on.", "fine\n"),
-        ([rule("game", "cpu", "gpu"), rule("gpu_user"), rule("gpu")], "CPU off, GPU off, network on.", "CPU, GPU\n"),
+        (
+            [rule("game", "cpu", "gpu"), rule("gpu_user"), rule("gpu")],
+            "CPU off, GPU off, network on.",
+            "CPU, the GPU\n",
+        ),
     ],
 )
 def test_a_gpu_is_named_only_where_one_is_used(rules: list[RuleStatus], allowed: str, verdict: str) -> None:
