@@ -1,6 +1,6 @@
 """A thousand peers in simulated time, of which a fifth lie: training goes on.
 
-Each hosts one expert of `digits`, in a grid large enough; five of them train. All that compute consists of is the
+Each hosts one expert of `digits`, in a grid large enough; four of them train. All that compute consists of is the
 shipped one at both ends: Trainer, directory, remote hosts, codec, `Serving`, a Runtime for each host. What lies between
 them is simulated, and so is time; nobody hosts in the place of who lies.
 """
@@ -67,8 +67,8 @@ GRID = 20, 25
 K, BATCH = 2, 16
 """Less than the run has: on average an expert gets one sample of a batch, and each is a request of its own."""
 LIARS = 200
-TRAINERS, LYING = 5, 1
-STEPS = 150
+TRAINERS, LYING = 4, 1
+STEPS = 400
 """Of each honest trainer."""
 ONE_WAY_S = 0.01, 0.08
 POINTS, SLOW_S = 2.0, 30.0
