@@ -117,6 +117,9 @@ class RecordError(NetworkError, code="record", exit_code=17):
 class RoundVoid(NetworkError, code="round_void"):
     """A round has no result here: for all, or this peer is behind. What was to be averaged is as it was."""
 
+    spoilt_by: frozenset[bytes] = frozenset()
+    """Members that did not go on, as far as this peer has seen that itself."""
+
 
 class DataError(HearthError, code="data", exit_code=18):
     """A part of a run's data is missing here, or is not what its hash says."""

@@ -82,6 +82,9 @@ class AllReduce:
         except asyncio.CancelledError:
             round_.leave()
             raise
+        except RoundVoid as error:
+            error.spoilt_by = frozenset(round_.peers[member] for member in round_.silent)
+            raise
         except TimeoutError as error:
             round_.leave()
             raise RoundVoid(f"The round did not end within {limit_s:.0f} s.") from error

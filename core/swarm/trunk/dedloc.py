@@ -28,7 +28,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import COMPANY, ENOUGH, GATHERED, GIVE_TRUNK, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
-from core.contracts.trunk_rounds import MEANS, MEMBERS, TRUNKS, Group, Standing, Vector
+from core.contracts.trunk_rounds import MEANS, TRUNKS, Standing, Vector
 from core.contracts.trunk_status import PartStatus, ProgressStatus
 from core.identity import PeerId, peer_text
 from core.net.limits import Newest
@@ -42,7 +42,8 @@ from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.catching_up import CatchingUp, Taken
 from core.swarm.trunk.lineage import by_most, is_away, names, newest
 from core.swarm.trunk.matchmaking import Matchmaking
-from core.swarm.trunk.planning import planned_shares, wish_of
+from core.swarm.trunk.meeting import Meeting
+from core.swarm.trunk.planning import planned_shares
 from core.swarm.trunk.standings import EXPIRY_S, Standings
 from core.swarm.trunk.vectors import Vectors, Whole
 
@@ -112,6 +113,7 @@ class DeDLOC(Agreement):
         self._matchmaking = Matchmaking(
             self._node, members.dht, run_id, codec="fp16", grace_s=GRACE_S, share=planned_shares, clip=CLIP
         )
+        self._meeting = Meeting(self._node, self._standings, self._matchmaking, self._rounds, self._numbers)
         self._vectors = Vectors(self._node, run_id, self._mean_of, lambda: max(self._trunks, default=0), self._trunk)
         self._others = CatchingUp(self._node, self._standings, self._vectors, self._numbers, self.compare, most)
 
@@ -225,25 +227,12 @@ class DeDLOC(Agreement):
         step = by_most([each.enough for each in trainers]) - 1
         if step > self._helped and not self._standings.is_taken(step):
             async with self._asking:  # its trainer may begin meanwhile
-                group = await self._group(step, sends=False)
+                group = await self._meeting.group(step, FORMING_S, sends=False)
                 if group is not None:
-                    result = await self._rounds.average(group, None, 0)
+                    result = await self._meeting.average(step, group, None, 0)
                     self.reduced += result.reduced
                     self._helped, self._who = step, figures.of_group(group, result.counted)
                     log.info("Reduced for step %d of %d others.", step, len(group.members) - 1)
-
-    async def _group(self, step: int, *, sends: bool) -> Group | None:
-        """With all that are known to be near a step; None: nobody came, or the others have taken it."""
-        near = self._standings.near(step)
-        most = min(max(2, 1 + len(near)), MEMBERS)
-        wish = await wish_of(self._node, step, self._numbers, most, sends=sends)
-        group = await self._matchmaking.find(wish, most, FORMING_S, lambda: self._standings.is_taken(step))
-        came = {PeerId(member.peer) for member in group.members} if group else set()
-        waited = near - came if len(came) < most and not self._standings.is_taken(step) else set()
-        self._standings.met(step, came, waited)
-        for peer in waited:
-            log.info("Step %d waited in vain for peer %s.", step, peer.hex()[:8])
-        return group
 
     def _standing(self, gathered: Gathered) -> Standing:
         means = tuple((version, kept.digest) for version, kept in self._means.items())
@@ -348,16 +337,16 @@ class DeDLOC(Agreement):
             self._who = figures.alone(peer_text(self._node.peer), offer.samples)
             return Taken.by(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes())
         samples = min(offer.samples, self._most_samples)
-        group = await self._group(offer.version, sends=vector is not None)
-        others = self._standings.voters(offer.version)  # some may have come, or gone, meanwhile
-        trainers = 1 + len(others)
-        came = 1 + len(others & {PeerId(member.peer) for member in group.members}) if group else 1
-        if group is None or 2 * came <= trainers:
+        group = await self._meeting.group(offer.version, FORMING_S, sends=vector is not None)
+        trainers = 1 + len(self._standings.voters(offer.version))  # some may have come, or gone, meanwhile
+        came = [PeerId(member.peer) for member in group.members] if group else []
+        if group is None or not self._standings.are_most(came, offer.version):
             if group is not None:  # the others may count otherwise
+                self._matchmaking.spoilt()
                 with contextlib.suppress(RoundVoid):
                     await self._rounds.average(group, vector, samples, limit_s=0.0)
             raise CallTimeout(notice("trunk.too_few", n=trainers, step=offer.version))
-        result = await self._rounds.average(group, vector, samples)
+        result = await self._meeting.average(offer.version, group, vector, samples)
         self.reduced += result.reduced
         self._settled, self._alone = True, False
         self._who = figures.of_group(group, result.counted)

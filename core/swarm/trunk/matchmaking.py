@@ -18,6 +18,7 @@ import contextlib
 import hashlib
 import logging
 import secrets
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import msgspec
@@ -106,9 +107,12 @@ class Matchmaking:
         self._failed = Newest[bytes, int](KNOWN)
         """Who was asked in vain, and the newest wish of it that was known: it is asked again when it has another."""
         self._step = -1
-        self._silent: set[bytes] = set()
-        """Who was asked for that step, was there and answered nothing in all the time that a group takes: gathers only
-        if there is nobody else. Otherwise one that renews its wish again and again would hold up the step for ever."""
+        self._vain = Counter[bytes]()
+        """How often each was asked for that step, was there and answered nothing in all the time that a group takes, or
+        gathered a group that came to nothing: others gather first. Otherwise one peer would hold up the step for ever.
+        """
+        self.gatherer = node.peer
+        """Of the last group, or who was asked for it."""
         self._sequences = Newest[bytes, int](KNOWN)
         """Of the wishes of those who are known."""
         self._gathering: dict[PeerId, tuple[Wish, asyncio.Future[Invitation]]] = {}
@@ -141,20 +145,20 @@ class Matchmaking:
             wish = msgspec.structs.replace(wish, ability=msgspec.structs.replace(wish.ability, solver=""))
         self._wish, self._follows, self._known = wish, None, {wish.address.peer: wish.address}
         if wish.step != self._step:
-            self._step, self._silent = wish.step, set()
-        key, silent = f"{self._run_id}.round.{wish.step}", len(self._silent)
+            self._step, self._vain = wish.step, Counter()
+        key, vain = f"{self._run_id}.round.{wish.step}", self._vain.total()
         try:
             self._node.start(self._publish(key, wish, within_s + ANSWER_S), "telling of a round")
             while loop.time() < ends + ANSWER_S and not is_over():
-                first = await self._first(key, wish)
+                self.gatherer = first = await self._first(key, wish)
                 if first != self._node.peer:
                     group = await self._join(first, wish, within_s + ANSWER_S)
                     if group is not None:
                         return group
                 elif len(self._gathering) + 1 >= most or loop.time() >= ends:
                     group = await self._close(wish, most)
-                    if group is None and len(self._silent) == silent:
-                        self._silent.clear()  # nobody else is there
+                    if group is None and self._vain.total() == vain:
+                        self._vain.clear()  # nobody else is there
                     return group
                 else:
                     self._came.clear()
@@ -165,6 +169,10 @@ class Matchmaking:
         finally:
             self._send_away(None)
             self._wish = None
+
+    def spoilt(self) -> None:
+        """The last group came to nothing, whoever of it is to blame."""
+        self._vain[self.gatherer] += 1
 
     async def _publish(self, key: str, wish: Wish, expires_s: float) -> None:
         """Nobody waits for those that do not answer."""
@@ -178,9 +186,9 @@ class Matchmaking:
                 self._known[record.peer] = other.address
                 self._sequences[record.peer] = record.sequence
 
-        def order(peer: bytes) -> tuple[bool, bool, bytes]:
+        def order(peer: bytes) -> tuple[int, bool, bytes]:
             """Whom nobody can call gathers only if there is nobody else."""
-            return peer in self._silent, not self._known[peer].addresses, self._rank(wish.step, peer)
+            return self._vain[peer], not self._known[peer].addresses, self._rank(wish.step, peer)
 
         asked = (peer for peer in self._known if self._sequences.get(peer, 0) > self._failed.get(peer, -1))
         return PeerId(min(asked, key=order))
@@ -199,7 +207,7 @@ class Matchmaking:
         except NetworkError as error:
             log.info("peer %s does not gather: %s", first.hex()[:8], error)
             if isinstance(error, CallTimeout) and first in self._node.pool.links:
-                self._silent.add(first)
+                self._vain[first] += 1
             invitation = Invitation()
         self._follows = None
         group, instead = invitation.group, invitation.instead
@@ -210,7 +218,7 @@ class Matchmaking:
             log.warning("peer %s has another plan of round %d than this one: refused", first.hex()[:8], wish.step)
         if instead is not None and self._rank(wish.step, instead.peer) < self._rank(wish.step, first):
             self._known[instead.peer] = instead
-            if instead.peer in self._silent:  # the one who was asked finds it out, too
+            if self._vain[instead.peer]:  # the one who was asked finds it out, too
                 await asyncio.sleep(LOOK_S)
         else:
             self._failed[first] = self._sequences.get(first, 0)

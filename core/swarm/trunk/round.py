@@ -135,6 +135,8 @@ class Round:
         self._used, self.most_samples = used, most_samples
         self._passes: dict[int, Pass] = {}
         self._left: set[int] = set()
+        self.silent: set[int] = set()
+        """Members that did not go on, as far as this one has seen that itself."""
         self._begun = asyncio.Condition()
 
     async def pass_of(self, attempt: int) -> Pass:
@@ -202,6 +204,7 @@ class Round:
             await self._go_through(pass_)
             verdict = await self._verdict(pass_)
             if verdict.void:
+                self.silent |= {1 - self.here} if len(self.peers) == 2 else set()
                 raise RoundVoid("The round is void: too many members have left it.")
             for place, digest in enumerate(verdict.digests if self.sent is not None else ()):
                 if digest and digest != pass_.digests[place]:
@@ -355,6 +358,7 @@ class Round:
             except TimeoutError:
                 break
             pass_.reported.clear()
+        self.silent = {*pass_.alive} - pass_.reports.keys()
         verdict = decide(self.group, pass_.pieces, pass_.attempt, pass_.reports)
         body = msgspec.msgpack.encode(verdict)
         return Told(body, self._node.identity.sign(body))
@@ -382,4 +386,5 @@ class Round:
                 return told
             log.warning("peer %s gave as a round's verdict what the leader has not decided", peer.hex()[:8])
             self._node.strike(peer, LIE)
+        self.silent = {self.leader}
         raise RoundVoid("The round's leader has gone, and nobody has heard its verdict.")

@@ -195,19 +195,23 @@ class Standings:
     def near(self, version: int) -> set[PeerId]:
         """The others that a step waits for: trainers and helpers that are not far from it."""
         known = {**self.trainers, **self.helpers}.items()
-        resting = {peer for peer, (_, step) in self._missed.items() if step > version}
-        return {peer for peer, each in known if abs(each.version - version) <= 1} - self._absent.keys() - resting
+        near = {peer for peer, each in known if abs(each.version - version) <= 1}
+        return near - self._absent.keys() - self._resting(version)
+
+    def _resting(self, version: int) -> set[PeerId]:
+        """The peers that a step does not wait for, as they did not come several times."""
+        return {peer for peer, (_, step) in self._missed.items() if step > version}
 
     def met(self, version: int, came: Collection[PeerId], absent: Collection[PeerId]) -> None:
-        """Peers came to the round of a step, and others did not while it waited for them.
+        """Peers came to the round of a step, and others did not while it waited for them, or came and spoilt it.
 
         No step waits for those again until they tell something new; if they stayed away before, the next 1, 3, 7... up
         to `RESTS` steps do not wait either: one that tells each second and never comes would delay every step.
 
         Args:
             version: the step.
-            came: those in its group.
-            absent: those `near` it that are not.
+            came: those in its group, if it has a result.
+            absent: those `near` it that are not, or who spoilt it.
         """
         self._missed = {peer: each for peer, each in self._missed.items() if peer in self._sequences}
         for peer in came:
@@ -225,12 +229,22 @@ class Standings:
 
     def voters(self, version: int) -> set[PeerId]:
         """The other trainers of which more than half are to take a step: a little while ago they were not far from it,
-        for what is read of them may be old."""
+        for what is read of them may be old. Those that the step does not wait for do not hold it up."""
         return {
             peer
             for peer, each in self.trainers.items()
             if each.version <= version + 1 and (each.settled or each.version >= version - 1)
-        }
+        } - self._resting(version)
+
+    def are_most(self, came: Collection[PeerId], step: int) -> bool:
+        """Whether peers are more than half of the trainers of a step, this one counted in.
+
+        Args:
+            came: those peers.
+            step: the step.
+        """
+        voters = self.voters(step)
+        return 2 * (1 + len(voters & {*came})) > 1 + len(voters)
 
     def is_taken(self, step: int) -> bool:
         """Whether most of the others have taken a step."""

@@ -1,0 +1,84 @@
+"""A step's round, from the search for its members to its result: who does not come, or spoils it, holds up no other.
+
+A trainer that was waited for in vain, or came and did nothing, twice at one step counts no more for that step. A group
+that came to nothing is brought together by another peer the next time. So one that wants nothing but to hold up the
+others does it for two rounds, and a few more rounds where more than half of a group are such.
+"""
+
+import logging
+
+from core.averaging.codecs import Numbers
+from core.contracts.errors import RoundVoid
+from core.contracts.trunk_rounds import MEMBERS, Group
+from core.identity import PeerId
+from core.net.rpc import RpcNode
+from core.swarm.trunk.all_reduce import AllReduce
+from core.swarm.trunk.matchmaking import Matchmaking
+from core.swarm.trunk.planning import wish_of
+from core.swarm.trunk.round import Result
+from core.swarm.trunk.standings import Standings
+
+log = logging.getLogger(__name__)
+
+
+class Meeting:
+    """Of one peer with the others of a run."""
+
+    def __init__(
+        self, node: RpcNode, standings: Standings, matchmaking: Matchmaking, rounds: AllReduce, numbers: int
+    ) -> None:
+        """
+        Args:
+            node: this peer's connections.
+            standings: what the others tell of themselves.
+            matchmaking: by which they find each other.
+            rounds: in which they take part.
+            numbers: of the trunk.
+        """
+        self._node, self._standings, self._matchmaking = node, standings, matchmaking
+        self._rounds, self._numbers = rounds, numbers
+
+    async def group(self, step: int, within_s: float, *, sends: bool) -> Group | None:
+        """With all that are known to be near a step; None: nobody came, or the others have taken it.
+
+        Args:
+            step: the step.
+            within_s: the group is what it is after this.
+            sends: whether this peer has something to give.
+        """
+        near = self._standings.near(step)
+        most = min(max(2, 1 + len(near)), MEMBERS)
+        wish = await wish_of(self._node, step, self._numbers, most, sends=sends)
+        group = await self._matchmaking.find(wish, most, within_s, lambda: self._standings.is_taken(step))
+        came = {PeerId(member.peer) for member in group.members} if group else set()
+        gatherer = self._matchmaking.gatherer
+        if gatherer == self._node.peer or self._standings.are_most(came, step):
+            waited = near - came if len(came) < most else set()
+        else:  # where the others have gone its gatherer alone knows
+            waited = near & {gatherer} - came
+        if not self._standings.is_taken(step):
+            self._standings.met(step, (), waited)
+            for peer in waited:
+                log.info("Step %d waited in vain for peer %s.", step, peer.hex()[:8])
+        return group
+
+    async def average(self, step: int, group: Group, vector: Numbers | None, samples: int) -> Result:
+        """Take part in a group's round.
+
+        Args:
+            step: the step.
+            group: of it.
+            vector: as in `AllReduce.average`.
+            samples: likewise.
+
+        Raises:
+            RoundVoid: there is no result here.
+        """
+        try:
+            result = await self._rounds.average(group, vector, samples)
+        except RoundVoid as error:
+            self._matchmaking.spoilt()
+            self._standings.met(step, (), [PeerId(peer) for peer in error.spoilt_by])
+            raise
+        self._standings.met(step, [PeerId(member.peer) for member in group.members], ())
+        return result

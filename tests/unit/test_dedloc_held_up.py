@@ -1,0 +1,120 @@
+"""Real peers on loopback, in this process: who only says that it trains holds the others up for a while, no longer."""
+
+import asyncio
+import contextlib
+import secrets
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import torch
+
+from core.contracts.errors import NetworkError
+from core.contracts.net import of_run
+from core.contracts.trunk import Agreed, Gathered, Offer
+from core.contracts.trunk_rounds import Group
+from core.net.rpc import Context, Payload
+from core.swarm.trunk import dedloc
+from core.swarm.trunk.matchmaking import Invitation, Wish
+from core.swarm.trunk.planning import planned_shares, wish_of
+from tests.dht_peers import peers, until
+from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
+from tests.unit.test_dedloc_peers import DIGITS, NUMBERS, ROWS, Trainer, all_known
+
+pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.timeout(900)]
+FORMING_S, GRACE_S = 1.0, 2.0
+TELLS_S = 0.2
+"""Between two lies."""
+
+
+@pytest.fixture(autouse=True)
+def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dedloc, "FORMING_S", FORMING_S)
+    monkeypatch.setattr(dedloc, "GRACE_S", GRACE_S)
+
+
+@contextlib.asynccontextmanager
+async def meanwhile(lie: Callable[[], Awaitable[object]]) -> AsyncIterator[None]:
+    """Lie again and again."""
+
+    async def lies() -> None:
+        while True:
+            with contextlib.suppress(NetworkError):
+                await lie()
+            await asyncio.sleep(TELLS_S)
+
+    task = asyncio.create_task(lies())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def step(trainer: Trainer) -> Agreed:
+    numbers = torch.ones(NUMBERS).numpy().tobytes()
+    while True:  # as compute does
+        with contextlib.suppress(NetworkError):
+            return (await trainer.worker.agree(Offer(0, 0, ROWS), numbers, 1e9))[0]
+
+
+async def telling(liar: Trainer) -> None:
+    """News each time."""
+    liar.worker._note(Gathered(0, 1 + liar.worker._standing(Gathered(0, 0)).samples))
+    liar.worker._standings._told = 0.0, None
+    await liar.worker._tend()
+
+
+@pytest.mark.parametrize("lie", ["it never comes", "it comes, and does nothing"])
+async def test_one_liar_holds_up_a_lone_trainer_for_two_rounds(
+    tmp_path: Path, lie: Literal["it never comes", "it comes, and does nothing"]
+) -> None:
+    async with peers(2) as nodes:
+        honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known([honest, liar])
+        honest.worker._tending.start()
+
+        async def lies() -> None:
+            await telling(liar)
+            if lie != "it never comes":
+                await liar.worker._meeting.group(0, FORMING_S, sends=True)
+
+        async with meanwhile(lies), asyncio.timeout(60.0):
+            agreed = await step(honest)
+        await honest.worker._tending.stop()
+    assert (agreed.version, agreed.peers) == (1, 1)
+
+
+async def test_one_that_gathers_the_others_to_no_purpose_gathers_each_step_once(tmp_path: Path) -> None:
+    """It gives each of them a group in which nobody is but the two."""
+    async with peers(4) as nodes:
+        swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known(swarm)
+        liar, *honest = sorted(swarm, key=lambda one: one.worker._matchmaking._rank(0, one.peer.id))
+        matchmaking, given = liar.worker._matchmaking, Counter[bytes]()
+        mine = await wish_of(liar.peer.rpc, 0, NUMBERS, 4, sends=True)
+
+        def join(theirs: Wish, payload: Payload, context: Context) -> Invitation:
+            given[context.peer] += 1
+            wishes = mine, theirs
+            members, abilities = tuple(one.address for one in wishes), tuple(one.ability for one in wishes)
+            shares, key = tuple(planned_shares(wishes)), secrets.token_bytes(32)
+            return Invitation(Group(key, members, (True, True), shares, "fp16", GRACE_S, dedloc.CLIP, abilities))
+
+        liar.peer.rpc.register(of_run("trunk.join", DIGITS.run_id), Wish, join)
+
+        async def lies() -> None:
+            await telling(liar)
+            await matchmaking._publish(f"{DIGITS.run_id}.round.0", mine, 60.0)
+
+        for each in honest:
+            each.worker._tending.start()
+        async with meanwhile(lies), asyncio.timeout(60.0):
+            await until(lambda: liar.worker._standings._told[1], "a lie")
+            agreed = await asyncio.gather(*map(step, honest))
+        for each in honest:
+            await each.worker._tending.stop()
+    assert {each.peers for each in agreed} <= {2, 3} and {each.version for each in agreed} == {1}
+    assert max(given.values()) <= 2
