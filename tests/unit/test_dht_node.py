@@ -1,6 +1,7 @@
 """DHT nodes over the real transport on loopback; faults of the kademlia package are shown beside their mending."""
 
 import asyncio
+import hashlib
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -446,6 +447,29 @@ async def test_a_stranger_draws_no_answer_larger_than_its_question(pair: list[Pe
     finally:
         stock.stop()
     assert await drawn(int(pair[0].rpc.address().addresses[0].rpartition(":")[2])) <= 1
+
+
+async def test_a_question_that_names_a_large_key_again_and_again_takes_no_longer(pair: list[Peer]) -> None:
+    asked, asker = pair
+    identities, now = [Identity.generate() for _ in range(2)], time.time()
+    for number in range(8000):
+        subkey = hashlib.sha256(str(number).encode()).hexdigest()[:40]
+        asked.dht.storage.put(make(identities[number % 2], "key", subkey, b"", 1, now + 60), now)
+
+    def seconds(after: str, times: int) -> float:
+        context, question = Context(asker.id, None, 0.0), FindValue([key_digest("key")] * times, False, after, False)
+        began = time.thread_time()
+        answer = asked.dht.protocol._on_find_value(question, b"", context)
+        took = time.thread_time() - began
+        assert [len(found.records) for found in answer.found[1:]] == [0] * (times - 1)
+        return took
+
+    for after in ("", "g"):  # all of it, and what is behind it: nothing
+        seconds(after, 1)
+        assert seconds(after, 256) < 10 * max(seconds(after, 1), 0.001)
+    await asked.dht.store("small", b"value", 60)
+    found = await asyncio.gather(*(asker.dht.get("small") for _ in range(8)))
+    assert [one[""].value for one in found] == [b"value"] * 8
 
 
 async def test_a_flood_of_publishers_does_not_grow_the_memory(pair: list[Peer]) -> None:

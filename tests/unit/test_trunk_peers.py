@@ -22,9 +22,10 @@ from core.contracts.taking_on import CompareTrunks, Verdict
 from core.contracts.trunk import Agreed, Diloco, Offer
 from core.contracts.trunk_calls import OFFER, FragmentAnswer, FragmentOffer, Keeper
 from core.contracts.trunk_status import GiverStatus
+from core.dht.records import key_digest, make, own_subkey
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
-from core.identity import peer_text
+from core.identity import Identity, peer_text
 from core.net.rpc import Context
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import agreement_of
@@ -323,6 +324,25 @@ async def test_who_distrusts_a_syncer_goes_on_though_its_heir_may_not_know_of_th
         assert name not in leases.keepers
         leases.keepers["ab" * 32] = Keeper(dict.fromkeys(range(PARTS), 10**6), [])  # it follows the liar
         assert {*leases.due(range(PARTS)).claims} == theirs
+
+
+async def test_of_keys_that_come_and_go_nothing_is_remembered(tmp_path: Path) -> None:
+    async with trainers(tmp_path, 1) as ([trainer], _):
+        leases, dht = trainer.worker._leases, trainer.node.dht
+        await trainer.worker._tending.stop()
+        for number in range(2):
+            for _ in range(8):
+                key, now = Identity.generate(), time.time()
+                value = msgspec.msgpack.encode(Keeper({0: 7}, []))
+                dht.storage.put(make(key, leases._key, own_subkey(key.peer), value, int(now * 1000), now + 1.0), now)
+            await leases.look()
+            assert len(leases.keepers) == 9, "eight and this one"
+            leases.failed(next(name for name in leases.keepers if name != leases._members.me))
+            await until(
+                lambda: len(dht.storage.of(key_digest(leases._key), time.time())) == 1, f"the end of crowd {number}"
+            )
+        await leases.look()
+        assert leases._expires.keys() <= {leases._members.me} and not leases._gone
 
 
 async def test_a_syncer_that_was_restarted_follows_its_heir_though_others_still_name_it(tmp_path: Path) -> None:

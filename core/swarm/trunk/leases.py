@@ -61,6 +61,7 @@ class Leases:
         self._usurped: set[int] = set()
         """Fragments that these claim: nobody is waited for who may not know them."""
         self._expires: dict[str, float] = {}
+        """Of what was read last: keys cost nothing, and are many."""
         self._told, self._told_at = mine(), float("-inf")
         self._began = self._joined = 0.0
         self._changed = asyncio.Condition()
@@ -69,16 +70,17 @@ class Leases:
         """Tell what is here, and read what others have; whether enough is known to claim anything."""
         self._began = self._began or time.monotonic()
         await self.tell()
-        found, usurped, now = dict[str, Keeper](), set[int](), time.monotonic()
-        self._out = {peer: until for peer, until in self._out.items() if until > now}
+        found, usurped, expires = dict[str, Keeper](), set[int](), dict[str, float]()
+        self._out = {peer: until for peer, until in self._out.items() if until > time.monotonic()}
+        self._gone = {peer: until for peer, until in self._gone.items() if until > self._dht.clock.now()}
         for record, keeper in told((await self._dht.get_many([self._key]))[self._key], Keeper):
             name = record.subkey
-            self._expires[name] = record.expires
+            expires[name] = record.expires
             if name in self._out or self._node.distrusts(record.peer):
                 usurped |= {*keeper.syncs}
             elif record.expires > self._gone.get(name, 0.0) and not self._members.is_dead(record.peer):
                 found[name] = keeper
-        self._usurped = usurped
+        self._usurped, self._expires = usurped, expires
         self.keepers = {**found, self._members.me: self._told}  # as others read it: all are to decide alike
         return self._may_claim()
 
