@@ -4,6 +4,7 @@ both show what they have to whoever asks."""
 import asyncio
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 from core.community import signing
@@ -38,6 +39,9 @@ SIGN_COST, SHOW_COST = 10.0, 300.0
 """Calls that one counts for: two signatures; some hundred rows of the ledger and a signature."""
 WEEKS_BACK = 520
 """Ten years: how far a board follows a host that says that there is more."""
+HOST_BYTES, ALL_BYTES = 8 << 20, 128 << 20
+"""Of what others show that is kept between two starts, of one host and of all: keys that sign sheets cost nothing. A
+host of a thousand trainers shows 270 KB of a week."""
 LIE = 5.0
 """Strikes for what is signed falsely; 10 are a ban."""
 
@@ -60,6 +64,10 @@ class CreditExchange:
         self._run, self._node, self._book, self._seen = run_id, node, book, seen
         self._noted: dict[bytes, int] = {}
         """What the book has of that."""
+        self._shown: dict[tuple[bytes, int, int], int] = {}
+        """Bytes of what was kept since the start, by host, week and page."""
+        self._of_hosts = Counter[bytes]()
+        """The same of each host."""
         self._sign, self._show = of_run(SIGN, run_id), of_run(SHOW, run_id)
         self.signing = Recurring("credit", self.tend, lambda: SIGN_S)
         calls.listen(HELPED, self._helped)
@@ -155,6 +163,9 @@ class CreditExchange:
             bundle = await asyncio.to_thread(signing.opened, shown)
             signing.check_asked(bundle, self._run, peer, week, book.today)
             if bundle.entries or bundle.seen:
+                if not self._has_room((peer, week, start), len(shown.bundle)):
+                    log.info("Peer %s shows more than is kept of one peer, or of all.", peer_text(peer)[:8])
+                    return
                 book.keep_bundle(bundle, start, shown)
             earlier = shown.earlier
             if shown.more and bundle.entries:
@@ -163,3 +174,12 @@ class CreditExchange:
                 return
             else:
                 week, start = earlier, 0
+
+    def _has_room(self, page: tuple[bytes, int, int], size: int) -> bool:
+        """Whether a page of a host may be kept, in the place of what it showed there before; it is counted."""
+        host, more = page[0], size - self._shown.get(page, 0)
+        if self._of_hosts[host] + more > HOST_BYTES or self._of_hosts.total() + more > ALL_BYTES:
+            return False
+        self._shown[page] = size
+        self._of_hosts[host] += more
+        return True

@@ -14,7 +14,7 @@ from core.community.board_page import page
 from core.community.credit_book import CreditBook
 from core.community.ledger import Ledger
 from core.contracts import manifest
-from core.contracts.credit import DAY_S, BoardTotals, Line, Named, days_of, week_of
+from core.contracts.credit import DAY_S, BoardTotals, Bundle, Entry, Line, Named, Sheet, days_of, week_of
 from core.contracts.remote_experts import HELPED, SERVED, Helped
 from core.identity import Identity, PeerId
 from core.net.rpc import RpcNode
@@ -121,6 +121,27 @@ async def test_a_host_that_shows_what_is_not_true_is_named_and_its_lies_are_not_
         [why] = await trainer.exchange.collect([PeerId(host.node.peer)], {})
         assert "was not signed by the trainer" in why and why.startswith(host.node.peer.hex()[:8])
         assert await trainer.book.known_weeks(DIGITS.run_id) == {}
+
+
+async def test_a_host_that_shows_without_end_fills_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys of trainers cost nothing: it has as many signatures as it likes, of weeks long before there was a Hearth."""
+    async with pcs(tmp_path, "host", "one") as (host, one):
+        trainers, days = [Identity.generate() for _ in range(256)], (0, 1, 0, 0, 0, 0, 0)
+
+        async def show(run: str, week: int, start: int) -> object:
+            sheets = [Sheet(run, trainer.peer, host.node.peer, week, days, days) for trainer in trainers]
+            signed = [signing.sign(trainer, sheet) for trainer, sheet in zip(trainers, sheets, strict=True)]
+            entries = tuple(Entry(one.sheet.trainer, days, days, one.signature) for one in signed)
+            bundle = Bundle(run, host.node.peer, week, "", "", entries, ())
+            return signing.sign_bundle(host.identity, bundle, endless == "pages", week - 1)
+
+        monkeypatch.setattr(host.book, "show", show)
+        monkeypatch.setattr(credit_exchange, "HOST_BYTES", 1 << 20)
+        for endless in ("pages", "weeks", "weeks"):  # noqa: B007 - `show` reads it
+            known = await one.book.known_weeks(DIGITS.run_id)
+            assert await one.exchange.collect([PeerId(host.node.peer)], known) == []
+        kept = sum(len(bundle.bundle) for bundle in await one.book.bundles(DIGITS.run_id))
+        assert 1 << 19 < kept <= 1 << 20, kept
 
 
 class Tags(HTMLParser):
