@@ -3,18 +3,23 @@
 import asyncio
 import contextlib
 import secrets
+import time
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import pytest
 import torch
 
+from core.contracts.dht import Store, Stored
 from core.contracts.errors import NetworkError
 from core.contracts.net import of_run
 from core.contracts.trunk import Agreed, Gathered, Offer
-from core.contracts.trunk_rounds import Group
+from core.contracts.trunk_rounds import Group, Standing
+from core.dht.records import make, own_subkey
+from core.identity import Identity
 from core.net.rpc import Context, Payload
 from core.swarm.trunk import dedloc
 from core.swarm.trunk.matchmaking import Invitation, Wish
@@ -118,3 +123,38 @@ async def test_one_that_gathers_the_others_to_no_purpose_gathers_each_step_once(
             await each.worker._tending.stop()
     assert {each.peers for each in agreed} <= {2, 3} and {each.version for each in agreed} == {1}
     assert max(given.values()) <= 2
+
+
+@pytest.mark.parametrize("new", [False, True])
+async def test_trainers_that_nobody_has_met_hold_up_no_step(tmp_path: Path, new: bool) -> None:
+    """Keys cost nothing, and one peer can bring the records of hundreds: the same again and again, or new ones."""
+    async with peers(3) as nodes:
+        *honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known(honest)
+        key, ghosts = honest[0].worker._standings._key, [Identity.generate() for _ in range(8)]
+        value = msgspec.msgpack.encode(Standing(0, 0, 0, settled=True))
+
+        async def lies() -> None:
+            now = time.time()
+            those = [Identity.generate() for _ in ghosts] if new else ghosts
+            raws = [make(one, key, own_subkey(one.peer), value, int(now * 1000), now + 25.0).raw for one in those]
+            for one in honest:
+                store = Store(raws, False)
+                await liar.peer.rpc.call(one.peer.id, "dht.store", store, Stored, deadline_s=10.0)
+
+        async def are_told() -> bool:
+            told_of = await asyncio.gather(*(one.peer.dht.get(key) for one in honest))
+            return all(len(found) > len(ghosts) for found in told_of)
+
+        for one in honest:
+            one.worker._tending.start()
+        async with meanwhile(lies), asyncio.timeout(60.0):
+            await until(are_told, "ghosts")
+            agreed = await asyncio.gather(*map(step, honest))
+            for one in honest:
+                one.worker._note(Gathered(1, ROWS))
+            together = honest[0].worker._together
+            await until(lambda: together(Gathered(1, ROWS)) == 2 * ROWS, "samples that ghosts do not make few")
+        for one in honest:
+            await one.worker._tending.stop()
+    assert [each.peers for each in agreed] == [2, 2]

@@ -1,12 +1,14 @@
 """What the trainers of a run tell each other of their steps, and who helps them to reduce.
 
-All of it is in the DHT, which is looked at now and then. How much a trainer has gathered it also tells the others
-itself, at once: what they would gather before the next look is too much.
+All of it is in the DHT, which is looked at now and then. There one peer can bring what was signed by hundreds of keys,
+as these cost nothing: nothing counts of a trainer before this peer has met it, by a connection or in a round. How much
+a trainer has gathered it also tells the others itself, at once: else they would gather too much before the next look.
 """
 
 import asyncio
 import contextlib
 import logging
+import random
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -19,6 +21,7 @@ from core.contracts.trunk import Gathered, Reached
 from core.contracts.trunk_rounds import MEMBERS, Noted, Standing
 from core.dht.records import own_subkey, told
 from core.identity import PeerId
+from core.net.limits import Newest
 from core.net.rpc import Context, Payload
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import OUT_S
@@ -33,6 +36,10 @@ LOOK_S = 1.0
 """Between two looks for something that is awaited."""
 RESTS = 31
 """The most steps in a row that do not wait for a peer that missed several."""
+MEETINGS = 4
+"""Peers, of those that were never met, that are called after each look."""
+PARTNERS = 1024
+"""Peers remembered that were in rounds."""
 SPREAD_S = 1.0
 """For telling others how much is gathered; who has not heard it by then reads it."""
 
@@ -49,7 +56,9 @@ class Standings:
             heard: called when another trainer tells how much it has gathered.
         """
         self._members, self._node, self._dht = members, members.node, members.dht
-        self._key = f"{run_id}.gathered"
+        self._key, self._run_id = f"{run_id}.gathered", run_id
+        self._partners = Newest[PeerId, None](PARTNERS)
+        """Who was in a round that had a result."""
         self._told: tuple[float, Standing | None] = (0.0, None)
         self._sequences: dict[PeerId, int] = {}
         """Of the newest record that was read of each other."""
@@ -135,10 +144,19 @@ class Standings:
         ]
         found = {record.peer: standing for record, standing in records}
         self._sequences = {record.peer: record.sequence for record, _ in records}
+        unmet = sorted(peer for peer in found if not self._is_met(peer))
+        found = {peer: found[peer] for peer in found.keys() - {*unmet}}
+        for peer in random.sample(unmet, min(MEETINGS, len(unmet))):
+            self._node.start(self._say(peer, self._mine), "meeting a trainer")
         self._absent = {peer: last for peer, last in self._absent.items() if self._sequences.get(peer, 0) <= last}
         self.trainers = {peer: each for peer, each in found.items() if not each.helps}
         self.helpers = {peer: each for peer, each in found.items() if each.helps}
         self._news = {peer: news for peer, news in self._news.items() if peer in self.trainers}
+
+    def _is_met(self, peer: PeerId) -> bool:
+        """Whether a peer is there, and may take part, by more than a record."""
+        is_here = peer in self._node.pool.links and self._node.admission.admits(peer, self._run_id)
+        return is_here or peer in self._partners
 
     def leave_out(self, peer: PeerId) -> None:
         """Have nothing count that a peer tells, for a while.
@@ -215,6 +233,7 @@ class Standings:
         """
         self._missed = {peer: each for peer, each in self._missed.items() if peer in self._sequences}
         for peer in came:
+            self._partners[peer] = None
             self._missed.pop(peer, None)
         for peer in absent:
             times = self._missed.get(peer, (0, 0))[0] + 1
