@@ -14,8 +14,10 @@ from core.identity import Identity, PeerId
 from core.net import heap, limits
 from core.net.background import Background
 from core.net.endpoint import Connection, PathInfo, ReceiveStream, SendStream
+from core.net.link import Link
 from core.net.relay import PASS_S, PIECE, PIPES, WINDOW, Closed, Done, Offer, Open, Piece, PipeId
 from core.net.rpc import Context, RpcNode
+from core.net.shares import Branch, Shares
 
 if TYPE_CHECKING:
     from core.net.secure import SecureStream
@@ -34,8 +36,10 @@ OPEN_S = 8.0
 class Pipe:
     """One end of a pipe through a relay: a `Stream`."""
 
-    def __init__(self, ends: "RelayEnds", relay: PeerId, name: PipeId) -> None:
-        self.relay, self.name = relay, name
+    def __init__(self, ends: "RelayEnds", relay: PeerId, name: PipeId, branch: Branch) -> None:
+        self.relay, self.name, self.branch = relay, name, branch
+        self.peer: PeerId | None = None
+        """At the other end; None: nobody has proved to be there."""
         self.rtt_ms = 0.0
         self.bytes_in = self.bytes_out = 0
         self.closed_because: str | None = None
@@ -288,7 +292,8 @@ class RelayEnds:
         Raises:
             HearthError: the relay is not willing or not connected to the peer, or the peer is not who it should be.
         """
-        pipe = self._new(relay, os.urandom(32))
+        link = self.node.pool.links.get(relay)
+        pipe = self._new(relay, os.urandom(32), link.branch if link else Link.branch)
         try:
             await self.node.call(relay, "relay.open", Open(peer, pipe.name), Done, deadline_s=OPEN_S)
         except BaseException:
@@ -298,16 +303,30 @@ class RelayEnds:
 
     async def _settle(self, pipe: Pipe, peer: PeerId, *, caller: bool) -> None:
         channel: SecureStream = await heap.ciphers().secure(pipe, self._identity, peer, caller=caller)
+        pipe.peer = peer
         self.node.pool.adopt(RelayedConnection(self, pipe, channel, peer, caller))
 
-    def _new(self, relay: PeerId, name: PipeId) -> Pipe:
-        if len(self.pipes) >= PIPES or name in self.pipes:
+    def _new(self, relay: PeerId, name: PipeId, branch: Branch) -> Pipe:
+        if name in self.pipes or (len(self.pipes) >= PIPES and not self._make_room(branch)):
             raise CallRefused("Too many relayed connections here. Try again later.")
-        pipe = self.pipes[name] = Pipe(self, relay, name)
+        pipe = self.pipes[name] = Pipe(self, relay, name, branch)
         return pipe
 
+    def _make_room(self, asker: Branch) -> bool:
+        """Whether a pipe to nobody, or a stranger, made room for one by another relay: anybody can offer some."""
+        shares = Shares()
+        loose = [pipe for pipe in self.pipes.values() if pipe.peer is None or self.node.pool.is_stranger(pipe.peer)]
+        for pipe in loose:
+            shares.change(pipe.branch, 1)
+        if not loose or not shares.gives_way(most := shares.greatest(pipe.branch for pipe in loose), asker):
+            return False
+        gone = next(pipe for pipe in loose if pipe.branch == most)
+        del self.pipes[gone.name]
+        self.start(gone.close("room for others"), "pipe ends")
+        return True
+
     async def _offer(self, request: Offer, payload: Payload, context: Context) -> Done:
-        pipe = self._new(context.peer, request.pipe)
+        pipe = self._new(context.peer, request.pipe, context.branch)
         self.start(self._answer(pipe, PeerId(request.source)), "relayed handshake")
         return Done()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator
 from typing import NamedTuple
 
@@ -120,6 +121,27 @@ async def test_pipes_are_bounded_and_belong_to_their_ends(three: Three) -> None:
         with pytest.raises(HearthError, match="no such pipe"):
             piece = Piece(bytes([0]) * 32, 0)
             await stranger.call(three.middle.peer, "relay.pass", piece, Done, b"x", deadline_s=10)
+
+
+async def test_one_that_offers_pipes_without_end_keeps_nobody_from_being_reached(three: Three) -> None:
+    pipes = three.reaches[2]._ends.pipes
+    async with RpcNode(Identity.generate(), listen=LOOPBACK) as stranger:
+        stranger.learn(three.right.address())
+
+        async def offers() -> None:
+            while True:  # each is waited for until its handshake has taken too long
+                with contextlib.suppress(HearthError):
+                    offer = limits.Offer(Identity.generate().peer, os.urandom(32))
+                    await stranger.call(three.right.peer, "relay.offer", offer, Done, deadline_s=10)
+
+        flood = asyncio.create_task(offers())
+        try:
+            await until(lambda: len(pipes) == limits.PIPES, "all pipes of a peer")
+            _, data = await three.left.call(three.right.peer, "echo", Echo(), Echo, b"hello", deadline_s=10)
+        finally:
+            flood.cancel()
+            await asyncio.gather(flood, return_exceptions=True)
+    assert bytes(data) == b"hello" and len(pipes) <= limits.PIPES
 
 
 async def test_when_an_end_leaves_the_other_end_learns_it(three: Three) -> None:
