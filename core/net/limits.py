@@ -85,6 +85,9 @@ RECORD_TIME = 2e-4
 """Seconds that a thread takes to check one signature, and to keep what was signed."""
 HANDSHAKE_S = 5.0
 """Time for a handshake: five round trips of the worst link."""
+TRIES_PER_S, TRY_BURST = 0.3, 10.0
+"""Addresses dialled in one network in which this PC is connected to nobody, sustained and at once: who names peers to
+others can name a third party's addresses. A dial in vain is 7 KB."""
 DIAL_S = 5.0
 """Time for a dial, also to a dead address, which never fails by itself."""
 DOUBT_S = 2.0

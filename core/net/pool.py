@@ -11,10 +11,10 @@ from core.contracts.net import PeerAddress, Ping
 from core.contracts.notices import notice
 from core.identity import PeerId
 from core.net import limits
-from core.net.addresses import host_of
+from core.net.addresses import host_of, is_near
 from core.net.crowds import Crowds, branch_of, network_of
 from core.net.endpoint import Connection, Endpoint, Incoming
-from core.net.limits import Backoff, Bans, Newest
+from core.net.limits import Backoff, Bans, Newest, Rates
 from core.net.link import Link
 from core.net.link_owner import Owner
 from core.net.shares import Branch, Shares
@@ -55,6 +55,8 @@ class Pool:
         """Under way, the oldest first."""
         self._crowds = Crowds()
         self._written = Newest[str, float](limits.ADDRESS_BOOK)
+        self._tried = Rates(limits.TRIES_PER_S, limits.TRY_BURST)
+        """Networks to which this PC wrote where it knows nobody."""
 
     # --- addresses
 
@@ -134,11 +136,22 @@ class Pool:
                 self._failed(peer)
 
     async def _dial_known(self, peer: PeerId) -> None:
-        known = self.book.get(peer)
-        if known is not None and known.addresses:
-            self._writes(known.addresses)
+        if addresses := self.known(peer):
+            self._writes(addresses)
             with contextlib.suppress(PeerUnreachable):
-                self.adopt(await self.endpoint.dial(peer, known.addresses))
+                self.adopt(await self.endpoint.dial(peer, addresses))
+
+    def known(self, peer: PeerId) -> tuple[str, ...]:
+        """Where a peer may be dialled now, as somebody has told: it may be a third party that others are to flood."""
+        book, now = self.book.get(peer), time.monotonic()
+        here = {host_of(link.seen_at() or "") for link in self.links.values()}
+        return tuple(
+            address
+            for address in (book.addresses if book else ())
+            if (host := host_of(address)) in here
+            or is_near(host)
+            or self._tried.allows(network_of(address).encode(), now)
+        )
 
     def _failed(self, peer: PeerId) -> None:
         backoff = self._backoffs[peer] = self._backoffs.get(peer) or Backoff()

@@ -151,10 +151,9 @@ def ration(rates: Rates, key: bytes) -> None:
 
 async def ensure(node: RpcNode, peer: PeerId) -> bool:
     """Connect plainly, so that one meeting never waits for another."""
-    known = node.pool.book.get(peer)
-    if peer not in node.pool.links and known is not None and known.addresses:
+    if peer not in node.pool.links and (addresses := node.pool.known(peer)):
         try:
-            await node.pool.dial_at(peer, known.addresses, ASK_S)
+            await node.pool.dial_at(peer, addresses, ASK_S)
         except PeerUnreachable:
             return False
     return is_direct(node, peer)

@@ -9,8 +9,9 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
+from core.contracts.net import PeerAddress
 from core.identity import Identity
-from core.net import limits
+from core.net import limits, pool
 from core.net.endpoint import Endpoint
 from core.net.rpc import RpcNode
 
@@ -80,3 +81,30 @@ async def test_handshakes_that_go_no_further_keep_nobody_out(host: RpcNode, monk
             task.cancel()
         await asyncio.gather(passing, *dials, return_exceptions=True)
         await endpoint.close()
+
+
+async def test_who_is_named_to_be_where_a_third_party_is_has_little_sent_there(
+    host: RpcNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "is_near", lambda _: False)  # in a local network nobody is kept from being found
+    monkeypatch.setattr(limits, "TRY_BURST", 3.0)
+    monkeypatch.setattr(limits, "TRIES_PER_S", 0.0)
+    async with RpcNode(Identity.generate(), listen=(HERE,)) as node:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as victim:
+            victim.bind(("127.0.0.5", 0))
+            victim.setblocking(False)
+            there = f"127.0.0.5:{victim.getsockname()[1]}"
+            keys = [Identity.generate().peer for _ in range(30)]
+            for key in keys:
+                node.learn(PeerAddress(key, (there,)))
+            dials = (node.call(key, "add_one", Number(1), Number, deadline_s=4) for key in keys)
+            await asyncio.gather(*dials, return_exceptions=True)
+            packets = 0
+            with contextlib.suppress(BlockingIOError):
+                while victim.recv(2048):
+                    packets += 1
+        assert 3 <= packets < 30, f"{packets} packets of three dials"
+        await ask(node, host)
+        for key in keys:
+            node.learn(PeerAddress(key, (node.pool.links[host.peer].seen_at() or "",)))
+            assert node.pool.known(key), "where somebody is whom this PC knows, others may be, too"
