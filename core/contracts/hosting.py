@@ -9,8 +9,9 @@ import msgspec
 
 from core.contracts.files import Natural, PartFile, PartName, Sha256, SignedFile, Size
 
-CHUNK = 1 << 20
-"""Bytes of a file in one answer, at most."""
+CHUNK = 128 << 10
+"""Bytes of a file in one answer, at most: while calls go first, so much comes before a frame is given up. For so much
+there is room before it is read (`core.net.service`)."""
 MAX_NAMED = 256
 """Experts in one question."""
 MOVES = 4

@@ -61,7 +61,6 @@ Future of what others work on, which is cancelled if nobody waits for it any mor
 Cost = float | Callable[[Any], float]
 """How many calls one counts for in the caller's quota; a function of the request where that asks for more or less."""
 
-
 Lets = Callable[[PeerId, int], bool]
 """Whether a peer may send a call with so many bytes of payload that are still to come."""
 
@@ -144,7 +143,6 @@ class Service:
         self._methods = {name: method for name, method in self._methods.items() if not name.endswith(suffix)}
 
     # --- letting in
-
     def admit(self, link: Link, call: Call, size: int) -> None:
         """Let a call in whose payload of `size` bytes is still to come (0: it is here); see link.Owner.admit."""
         method = self._methods.get(call.method)
@@ -346,9 +344,11 @@ class Service:
         ready: Result | None,
     ) -> None:
         """Run a handler and send its answer, or send one that is ready, within the call's deadline."""
-        size = limits.CHUNK if kind_of(call.method) == "copy" else 0
+        size, has_enough = limits.CHUNK if kind_of(call.method) == "copy" else 0, self._has_enough(link)
         self._unsent.change(link.branch, size)
         try:
+            if ready is None and has_enough:  # by calls that were let in at the same moment
+                raise CallRefused("Read the answers that you have asked for first.")
             async with asyncio.timeout_at(context.deadline):
                 try:
                     result = method.handler(request, payload, context) if ready is None else ready

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from core.contracts.errors import NetworkError
-from core.contracts.hosting import FileRead, ReadFile
+from core.contracts.hosting import CHUNK, FileRead, ReadFile
 from core.contracts.net import READ_FILE, of_run
 from core.identity import PeerId
 from core.net.metrics import count_as
@@ -16,8 +16,6 @@ from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
 
-CHUNK = 128 << 10
-"""Bytes asked for at once: while calls go first, so much comes before a frame is given up."""
 CHUNK_S = 60.0
 """For a chunk, behind those of others and all calls of the peer that gives it, and the dial before the first one."""
 SLOW_S, PACE_S = 20.0, 20.0

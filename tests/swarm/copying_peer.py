@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
-from core.contracts.hosting import FileRead, ReadFile
+from core.contracts.hosting import CHUNK, FileRead, ReadFile
 from core.contracts.line import Line
 from core.contracts.net import READ_FILE, PeerAddress, of_run
 from core.contracts.settings import Settings
@@ -22,7 +22,7 @@ from core.identity import Identity, PeerId
 from core.net.line import LineTest
 from core.net.rpc import Context, Payload, RpcNode
 from core.policy.limits.bandwidth import limits
-from core.swarm.fetching import CHUNK, CHUNK_S
+from core.swarm.fetching import CHUNK_S
 from tests.swarm.echo_peer import Number, serve
 from tests.workers import DIGITS
 
