@@ -36,7 +36,7 @@ OPEN_S = 8.0
 class Pipe:
     """One end of a pipe through a relay: a `Stream`."""
 
-    def __init__(self, ends: "RelayEnds", relay: PeerId, name: PipeId, branch: Branch) -> None:
+    def __init__(self, ends: "RelayEnds", relay: PeerId, name: PipeId, branch: Branch = Link.branch) -> None:
         self.relay, self.name, self.branch = relay, name, branch
         self.peer: PeerId | None = None
         """At the other end; None: nobody has proved to be there."""
