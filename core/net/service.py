@@ -61,6 +61,7 @@ Future of what others work on, which is cancelled if nobody waits for it any mor
 Cost = float | Callable[[Any], float]
 """How many calls one counts for in the caller's quota; a function of the request where that asks for more or less."""
 
+
 Lets = Callable[[PeerId, int], bool]
 """Whether a peer may send a call with so many bytes of payload that are still to come."""
 
@@ -143,6 +144,7 @@ class Service:
         self._methods = {name: method for name, method in self._methods.items() if not name.endswith(suffix)}
 
     # --- letting in
+
     def admit(self, link: Link, call: Call, size: int) -> None:
         """Let a call in whose payload of `size` bytes is still to come (0: it is here); see link.Owner.admit."""
         method = self._methods.get(call.method)
