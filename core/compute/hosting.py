@@ -74,10 +74,11 @@ class Residents:
                     found[uid] = await self._find(uid, paths, asked.most, refused)
                 except HearthError as error:
                     failed[text] = error.notice
-            chosen = await trials.best({uid: one.options for uid, one in found.items()})
+            chosen, tried = await trials.best({uid: one.options for uid, one in found.items()})
             for uid, (backend, states, options) in found.items():
                 number = chosen[uid]
-                refused |= dict.fromkeys([*states][:number], notice("checkpoint.worse"))
+                if tried:
+                    refused |= dict.fromkeys([*states][:number], notice("checkpoint.worse"))
                 if number < len(states) and options[number].version > backend.version:
                     backend.adopt([*states.values()][number])
                 if uid not in self.backends:

@@ -10,7 +10,7 @@ import itertools
 import math
 import random
 from collections import ChainMap
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -33,8 +33,9 @@ ROWS = 512
 FEW, ANSWER_S = 8, 8.0
 """Samples that a host is given for each expert that it says it has, and the time that it gets for them: many times what
 a batch has patience for."""
-WORSE = 0.1
-"""States may be worse than the best ones known by so many nats a sample, and by this share of their loss."""
+WORSE, WORSE_ONE = 0.1, 0.01
+"""Trunks, and hosts, may be worse than the best ones known by so many nats a sample, and by this share of their loss;
+and states of experts, on the samples that ask these. Many peers, of which each has a few, may be offered bad ones."""
 UNUSUAL = 10.0
 """Times the norm of the weights that are here, or of new ones; or a part of it."""
 STEEPEST = 10.0
@@ -89,22 +90,24 @@ def check_usual(state: Mapping[str, Tensor], norm: float) -> None:
             raise CheckpointError(notice("checkpoint.unusual_moments", name=name))
 
 
-def not_worse(losses: Sequence[float]) -> list[bool]:
+def not_worse(losses: Sequence[float], worse: float = WORSE) -> list[bool]:
     """Which of some states do about as well as the best of them.
 
     Args:
         losses: of each, nats a sample on the same ones.
+        worse: as much as they may be; see `WORSE`.
     """
     best = min((loss for loss in losses if math.isfinite(loss)), default=math.inf)
-    return [loss <= best * (1 + WORSE) + WORSE for loss in losses]
+    return [loss <= best * (1 + worse) + worse for loss in losses]
 
 
-def on_same(tried: Sequence[Tried]) -> list[float]:
+def on_same(tried: Sequence[Tried], uids: Collection[Uid] | None = None) -> list[float]:
     """Nats a sample of some passes, on those samples for which all experts answered in each of them. Else one would be
     found worse for what a busy host left out.
 
     Args:
         tried: the passes, of the same samples.
+        uids: only samples count that ask one of these experts in any pass; all passes are alike if there are none.
 
     Raises:
         ComputeError: there are too few such samples.
@@ -114,6 +117,10 @@ def on_same(tried: Sequence[Tried]) -> list[float]:
     whole = torch.stack([one.whole for one in tried]).all(0)
     if whole.sum() < len(whole) * LEAST:
         raise ComputeError("Too few experts answered for a state to be tried.")
+    if uids is not None:
+        whole &= torch.stack([one.asked(uids) for one in tried]).any(0)
+        if not whole.any():
+            return [0.0] * len(tried)
     return [float(one.losses[whole].mean()) for one in tried]
 
 
@@ -180,25 +187,28 @@ class Trials:
         """
         self._trainer, self._directory, self._hosts = trainer, directory, hosts
 
-    async def best(self, options: Mapping[Uid, Sequence[ExpertBackend]]) -> dict[Uid, int]:
+    async def best(self, options: Mapping[Uid, Sequence[ExpertBackend]]) -> tuple[dict[Uid, int], bool]:
         """Which state each expert is to go on from: the first one that does about as well as the others.
 
         What one expert is worth hardly shows in a large network, and a bad one does hardly any harm. So all are tried
         together, and taken apart only if they do worse than what they would replace.
 
         Args:
-            options: states of each expert, the one that is wanted first.
+            options: states of each expert, the newest first.
 
         Returns:
-            The place of the state, by expert; the first one where nothing can be told.
+            The place of the state, by expert, and whether they could be tried. If not, it is the one in the middle, of
+            two the older one: that one peer names a great number is no reason to prefer it.
         """
         chosen = dict.fromkeys(options, 0)
-        if self._trainer.step:
-            with contextlib.suppress(ComputeError, TimeoutError):
-                async with asyncio.timeout(WITHIN_S):
-                    for place in range(1, max(map(len, options.values()), default=0)):
-                        await self._contest(options, chosen, place)
-        return chosen
+        with contextlib.suppress(ComputeError, TimeoutError):
+            async with asyncio.timeout(WITHIN_S):
+                for place in range(1, max(map(len, options.values()), default=0)):
+                    if not self._trainer.step:
+                        raise ComputeError("What has not learnt anything tells nothing.")
+                    await self._contest(options, chosen, place)
+            return chosen, True
+        return {uid: len(states) // 2 for uid, states in options.items()}, False
 
     async def _contest(
         self, options: Mapping[Uid, Sequence[ExpertBackend]], chosen: dict[Uid, int], place: int
@@ -212,8 +222,8 @@ class Trials:
             group = left.pop()
             bold = safe | {uid: chosen[uid] for uid in group}
             tried = await self._pass(options, bold)
-            losses = on_same([best, tried])
-            if not_worse(losses)[1]:
+            losses = on_same([best, tried], group)
+            if not_worse(losses, WORSE_ONE)[1]:
                 safe, best = bold, tried if losses[1] < losses[0] else best
             elif len(group) > 1:
                 left += [group[len(group) // 2 :], group[: len(group) // 2]]

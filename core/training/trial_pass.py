@@ -1,6 +1,6 @@
 """A pass of held-out samples in which some experts are somewhere else: what a state or a host is worth shows in it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, NamedTuple, cast
 
@@ -10,6 +10,7 @@ from torch import Tensor
 from core.experts.calls import ExpertHost
 from core.experts.directory import Directory
 from core.experts.gating import Gate
+from core.experts.grid import Uid
 from core.experts.layer import DMoELayer, Passed, Run
 from core.training.data.stream import Stream
 from core.training.models.network import Network
@@ -32,6 +33,15 @@ class Tried(NamedTuple):
         for passed in self.passed:
             answered &= (passed.weights > 0).all(1)
         return answered
+
+    def asked(self, uids: Collection[Uid]) -> Tensor:
+        """[rows], whether one of some experts was chosen for it."""
+        found = torch.zeros(len(self.losses), dtype=torch.bool)
+        for layer, passed in enumerate(self.passed):
+            coords = {uid.coords for uid in uids if uid.layer == layer}
+            cells = [place for place, cell in enumerate(passed.beam.cells) if cell in coords]
+            found |= torch.isin(passed.mixed, torch.tensor(cells, dtype=passed.mixed.dtype)).any(1)
+        return found
 
 
 class TrialPass:

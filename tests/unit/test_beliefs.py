@@ -138,7 +138,8 @@ async def host(tmp_path: Path, trained: Trained) -> AsyncIterator[Host]:
 
 def noise(good: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """A state of the usual norm, without any sense."""
-    return {name: x[torch.randperm(len(x))] if x.dim() > 1 else x for name, x in good.items()}
+    is_mixed = {name: name.startswith("weights.") and x.dim() > 1 for name, x in good.items()}
+    return {name: x[torch.randperm(len(x))] if is_mixed[name] else x for name, x in good.items()}
 
 
 async def test_states_of_no_use_are_set_aside_and_the_others_serve(host: Host) -> None:
@@ -161,6 +162,34 @@ async def test_states_of_no_use_are_set_aside_and_the_others_serve(host: Host) -
     versions, refused = await host.take(far, Reach(2000, 16_000))
     assert versions == {first: 2000} and not refused
     assert host.residents.backends[first].samples == 16_000, "its rate goes by the samples"
+
+
+async def test_noise_in_the_place_of_one_expert_after_the_other_does_little_harm(host: Host) -> None:
+    """Many peers meet it at once, of which each has a few experts."""
+    before = (await host.setup.trainer.evaluate()).loss
+    for uid, backend in host.setup.backends.items():
+        good = backend.state()
+        fake = host.file(uid, noise(good), 900)
+        _, refused = await host.take({uid: [fake, host.file(uid, good, 500)]})
+        if fake not in refused:
+            backend.load_state(host.residents.backends[uid].state())
+    after = (await host.setup.trainer.evaluate()).loss
+    assert after < before + 0.1
+
+
+@pytest.mark.parametrize("why", ["nothing learnt", "nobody answers"])
+async def test_the_greatest_number_does_not_count_where_states_cannot_be_tried(host: Host, why: str) -> None:
+    setup = host.setup
+    uid, *others = setup.backends
+    good = setup.backends[uid].state()
+    if why == "nothing learnt":
+        host.trials = Trials(Setup(digits()).trainer, setup.directory, {LOCAL: setup.runtime})
+    else:
+        hosts = {LOCAL: Other({}, setup.kernel_gate)}
+        host.trials = Trials(setup.trainer, setup.directory, hosts)
+    files = [host.file(uid, noise(good), 900), host.file(uid, good, 500)]
+    assert await host.take({uid: files}) == ({uid: 500}, set()), "none is blamed"
+    assert await host.take({uid: files[:1]}) == ({uid: 500}, set())
 
 
 async def test_a_new_expert_is_not_begun_where_all_that_is_told_of_it_is_of_no_use(host: Host) -> None:
