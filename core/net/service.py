@@ -61,7 +61,6 @@ Future of what others work on, which is cancelled if nobody waits for it any mor
 Cost = float | Callable[[Any], float]
 """How many calls one counts for in the caller's quota; a function of the request where that asks for more or less."""
 
-
 Lets = Callable[[PeerId, int], bool]
 """Whether a peer may send a call with so many bytes of payload that are still to come."""
 
@@ -362,8 +361,8 @@ class Service:
                 else:
                     method.meter.served += 1
                     method.meter.moved(len(call.body) + size_of(payload), len(answer.body) + size_of(data))
-                    self._unsent.change(link.branch, (whole := len(answer.body) + size_of(data)) - size)
-                    size = whole
+                    size += (more := len(answer.body) + size_of(data) - size)
+                    self._unsent.change(link.branch, more)
                     await link.send(answer, data, kind_of(call.method))
         except TimeoutError:
             method.meter.errors += 1
@@ -378,8 +377,7 @@ class Service:
 
 def _answer(call: Call, result: Result) -> tuple[Answer, Payload | Parts]:
     reply, data = result if isinstance(result, tuple) else (result, b"")
-    body = reply if isinstance(reply, bytes) else _encode(reply)
-    size = size_of(data)
+    body, size = reply if isinstance(reply, bytes) else _encode(reply), size_of(data)
     if len(body) > limits.MAX_BODY or size > limits.MAX_PAYLOAD:
         text = f"The answer to {call.method} has {len(body)} + {size} bytes, which is over the limit. Ask for less."
         raise RemoteFault("too_large", text)

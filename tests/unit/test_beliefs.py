@@ -180,7 +180,7 @@ async def test_noise_in_the_place_of_one_expert_after_the_other_does_little_harm
 @pytest.mark.parametrize("why", ["nothing learnt", "nobody answers"])
 async def test_the_greatest_number_does_not_count_where_states_cannot_be_tried(host: Host, why: str) -> None:
     setup = host.setup
-    uid, *others = setup.backends
+    uid = next(iter(setup.backends))
     good = setup.backends[uid].state()
     if why == "nothing learnt":
         host.trials = Trials(Setup(digits()).trainer, setup.directory, {LOCAL: setup.runtime})
