@@ -182,11 +182,9 @@ async def test_the_greatest_number_does_not_count_where_states_cannot_be_tried(h
     setup = host.setup
     uid = next(iter(setup.backends))
     good = setup.backends[uid].state()
-    if why == "nothing learnt":
-        host.trials = Trials(Setup(digits()).trainer, setup.directory, {LOCAL: setup.runtime})
-    else:
-        hosts = {LOCAL: Other({}, setup.kernel_gate)}
-        host.trials = Trials(setup.trainer, setup.directory, hosts)
+    trainer = Setup(digits()).trainer if why == "nothing learnt" else setup.trainer
+    others = Other({}, setup.kernel_gate) if why == "nobody answers" else setup.runtime
+    host.trials = Trials(trainer, setup.directory, {LOCAL: others})
     files = [host.file(uid, noise(good), 900), host.file(uid, good, 500)]
     assert await host.take({uid: files}) == ({uid: 500}, set()), "none is blamed"
     assert await host.take({uid: files[:1]}) == ({uid: 500}, set())
