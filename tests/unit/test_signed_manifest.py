@@ -74,7 +74,7 @@ def test_what_was_changed_cut_or_signed_by_others_is_refused_with_its_reason() -
         (msgspec.json.encode({"signed": 1, "manifest": envelope["manifest"]}), "not a whole signed manifest"),
         (msgspec.json.encode({**envelope, "signed": 2}), "not a whole signed manifest"),
         (msgspec.json.encode({**envelope, "manifest": {"run": "x"}}), "not a whole signed manifest"),
-        (msgspec.json.encode(envelope["manifest"]), "`organiser` is set by `hearth run sign`"),
+        (msgspec.json.encode(envelope["manifest"]), "`organiser` is set by “hearth run sign”"),
     ):
         with pytest.raises(ManifestError, match=why):
             decoded(wrong)
