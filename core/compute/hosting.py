@@ -74,11 +74,13 @@ class Residents:
                     found[uid] = await self._find(uid, paths, asked.most, refused)
                 except HearthError as error:
                     failed[text] = error.notice
-            chosen, tried = await trials.best({uid: one.options for uid, one in found.items()})
+            chosen = await trials.best({uid: one.options for uid, one in found.items()})
             for uid, (backend, states, options) in found.items():
-                number = chosen[uid]
-                if tried:
+                if chosen is not None:
+                    number = chosen[uid]
                     refused |= dict.fromkeys([*states][:number], notice("checkpoint.worse"))
+                else:  # that one peer names a great number is no reason to prefer its state
+                    number = len(states) if backend.version else len(states) // 2
                 if number < len(states) and options[number].version > backend.version:
                     backend.adopt([*states.values()][number])
                 if uid not in self.backends:

@@ -5,8 +5,8 @@ that training leads to, and of several of one part only those are used that do a
 """
 
 import asyncio
-import contextlib
 import itertools
+import logging
 import math
 import random
 from collections import ChainMap
@@ -27,6 +27,8 @@ from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import KernelGate
 from core.training.trainer import Trainer
 from core.training.trial_pass import Tried
+
+log = logging.getLogger(__name__)
 
 ROWS = 512
 """Held-out samples of a trial."""
@@ -187,28 +189,29 @@ class Trials:
         """
         self._trainer, self._directory, self._hosts = trainer, directory, hosts
 
-    async def best(self, options: Mapping[Uid, Sequence[ExpertBackend]]) -> tuple[dict[Uid, int], bool]:
+    async def best(self, options: Mapping[Uid, Sequence[ExpertBackend]]) -> dict[Uid, int] | None:
         """Which state each expert is to go on from: the first one that does about as well as the others.
 
         What one expert is worth hardly shows in a large network, and a bad one does hardly any harm. So all are tried
         together, and taken apart only if they do worse than what they would replace.
 
         Args:
-            options: states of each expert, the newest first.
+            options: states of each expert, the one that is wanted first.
 
         Returns:
-            The place of the state, by expert, and whether they could be tried. If not, it is the one in the middle, of
-            two the older one: that one peer names a great number is no reason to prefer it.
+            The place of the state, by expert; None: they cannot be tried now.
         """
         chosen = dict.fromkeys(options, 0)
-        with contextlib.suppress(ComputeError, TimeoutError):
+        try:
             async with asyncio.timeout(WITHIN_S):
                 for place in range(1, max(map(len, options.values()), default=0)):
                     if not self._trainer.step:
                         raise ComputeError("What has not learnt anything tells nothing.")
                     await self._contest(options, chosen, place)
-            return chosen, True
-        return {uid: len(states) // 2 for uid, states in options.items()}, False
+        except (ComputeError, TimeoutError) as error:
+            log.info("States of %d experts could not be tried: %s", len(options), error or "it took too long")
+            return None
+        return chosen
 
     async def _contest(
         self, options: Mapping[Uid, Sequence[ExpertBackend]], chosen: dict[Uid, int], place: int
