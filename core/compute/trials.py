@@ -120,30 +120,42 @@ def on_same(tried: Sequence[Tried], uids: Collection[Uid] | None = None) -> list
     if whole.sum() < len(whole) * LEAST:
         raise ComputeError("Too few experts answered for a state to be tried.")
     if uids is not None:
-        whole &= torch.stack([one.asked(uids) for one in tried]).any(0)
-        if not whole.any():
+        asked = torch.stack([one.asked(uids) for one in tried]).any(0)
+        if not asked.any():
             return [0.0] * len(tried)
+        whole &= asked
+        if not whole.any():
+            raise ComputeError("No sample that asks the experts was answered by all.")
     return [float(one.losses[whole].mean()) for one in tried]
 
 
 class Place(ExpertHost):
-    """Experts that are being tried, in this process."""
+    """This process, with the states of some experts that are being tried. So these are judged by nothing but the loss:
+    what an answer of a peer that is far beyond all others has left out would not show in it."""
 
     standing = None
 
-    def __init__(self, backend: ExpertBackend, kernel_gate: KernelGate) -> None:
+    def __init__(self, backends: Mapping[Uid, ExpertBackend], kernel_gate: KernelGate, rest: ExpertHost) -> None:
         """
         Args:
-            backend: the expert.
-            kernel_gate: runs its kernels.
+            backends: the states.
+            kernel_gate: runs their kernels.
+            rest: has the other experts of this process.
         """
-        self._backend, self._kernel_gate = backend, kernel_gate
+        self._backends, self._kernel_gate, self._rest = backends, kernel_gate, rest
 
     async def forward(
         self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
     ) -> list[Output | None]:
         """See `ExpertHost`."""
-        return [Output(await self._kernel_gate.run(self._backend.forward, call.inputs), 0) for call in calls]
+        others = [call for call in calls if call.uid not in self._backends]
+        answers = iter(await self._rest.forward(others, passage, deadline, inference) if others else ())
+        return [
+            Output(await self._kernel_gate.run(self._backends[call.uid].forward, call.inputs), 0)
+            if call.uid in self._backends
+            else next(answers)
+            for call in calls
+        ]
 
     async def backward(self, calls: Sequence[Call], passage: int, deadline: float) -> list[Tensor | None]:
         """Nobody trains what is tried."""
@@ -233,9 +245,9 @@ class Trials:
         chosen |= safe
 
     async def _pass(self, options: Mapping[Uid, Sequence[ExpertBackend]], chosen: Mapping[Uid, int]) -> Tried:
-        gate = self._trainer.kernel_gate
-        places: dict[str, ExpertHost] = {str(uid): Place(options[uid][number], gate) for uid, number in chosen.items()}
-        return await self._try({uid: str(uid) for uid in chosen}, ChainMap(places, self._hosts))
+        tried = {uid: options[uid][number] for uid, number in chosen.items()}
+        place = Place(tried, self._trainer.kernel_gate, self._hosts[LOCAL])
+        return await self._try(dict.fromkeys(chosen, LOCAL), ChainMap({LOCAL: place}, self._hosts))
 
     async def serve(self, uids: Sequence[Uid], peer: str) -> bool | None:
         """Whether a peer answers for experts that are hosted here as well, and about as well as this process.

@@ -136,10 +136,10 @@ async def host(tmp_path: Path, trained: Trained) -> AsyncIterator[Host]:
     serving.cancel()
 
 
-def noise(good: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """A state of the usual norm, without any sense."""
+def noise(good: dict[str, torch.Tensor], size: float = 1.0) -> dict[str, torch.Tensor]:
+    """A state of the usual norm, or somewhat more, without any sense."""
     is_mixed = {name: name.startswith("weights.") and x.dim() > 1 for name, x in good.items()}
-    return {name: x[torch.randperm(len(x))] if is_mixed[name] else x for name, x in good.items()}
+    return {name: size * x[torch.randperm(len(x))] if is_mixed[name] else x for name, x in good.items()}
 
 
 async def test_states_of_no_use_are_set_aside_and_the_others_serve(host: Host) -> None:
@@ -164,12 +164,13 @@ async def test_states_of_no_use_are_set_aside_and_the_others_serve(host: Host) -
     assert host.residents.backends[first].samples == 16_000, "its rate goes by the samples"
 
 
-async def test_noise_in_the_place_of_one_expert_after_the_other_does_little_harm(host: Host) -> None:
-    """Many peers meet it at once, of which each has a few experts."""
+@pytest.mark.parametrize("size", [1.0, 4.0])
+async def test_noise_in_the_place_of_one_expert_after_the_other_does_little_harm(host: Host, size: float) -> None:
+    """Many peers meet it at once, of which each has a few experts. Answers of large noise are far beyond all others."""
     before = (await host.setup.trainer.evaluate()).loss
     for uid, backend in host.setup.backends.items():
         good = backend.state()
-        fake = host.file(uid, noise(good), 900)
+        fake = host.file(uid, noise(good, size), 900)
         _, refused = await host.take({uid: [fake, host.file(uid, good, 500)]})
         if fake not in refused:
             backend.load_state(host.residents.backends[uid].state())
@@ -222,7 +223,7 @@ class Other(ExpertHost):
     standing = None
 
     def __init__(self, experts: dict[Uid, ExpertBackend], gate: KernelGate) -> None:
-        self.places = {uid: Place(backend, gate) for uid, backend in experts.items()}
+        self.places = {uid: Place({uid: backend}, gate, self) for uid, backend in experts.items()}
 
     async def forward(
         self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
