@@ -124,8 +124,8 @@ def on_same(tried: Sequence[Tried], uids: Collection[Uid] | None = None) -> list
         if not asked.any():
             return [0.0] * len(tried)
         whole &= asked
-        if not whole.any():
-            raise ComputeError("No sample that asks the experts was answered by all.")
+        if 2 * whole.sum() < asked.sum():  # a dozen samples, which busy hosts left, tell nothing
+            raise ComputeError("Too few samples that ask the experts were answered by all.")
     return [float(one.losses[whole].mean()) for one in tried]
 
 
