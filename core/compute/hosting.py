@@ -80,7 +80,7 @@ class Residents:
                     number = chosen[uid]
                     refused |= dict.fromkeys([*states][:number], notice("checkpoint.worse"))
                 else:  # that one peer names a great number is no reason to prefer its state
-                    number = len(states) if backend.version else len(states) // 2
+                    number = len(states) if uid in self.backends else len(options) // 2
                 if number < len(states) and options[number].version > backend.version:
                     backend.adopt([*states.values()][number])
                 if uid not in self.backends:

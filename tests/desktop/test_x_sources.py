@@ -173,6 +173,7 @@ def test_what_fills_the_screen_is_known_by_its_program(managed: None) -> None:
 def test_hearths_own_screensaver_is_no_game(managed: None) -> None:
     source = FrontSource(XWindow, [], lambda: None)
     own = Window("Hearth")
+    wait_until(lambda: source.read().program == "Hearth")  # a window that is not managed yet is not made larger
     own.fill_the_screen()
     state = own.display.intern_atom("_NET_WM_STATE")
     wait_until(lambda: own.window.get_full_property(state, X.AnyPropertyType) is not None)
