@@ -36,8 +36,8 @@ FEW, ANSWER_S = 8, 8.0
 """Samples that a host is given for each expert that it says it has, and the time that it gets for them: many times what
 a batch has patience for."""
 WORSE, WORSE_ONE = 0.1, 0.01
-"""Trunks, and hosts, may be worse than the best ones known by so many nats a sample, and by this share of their loss;
-and states of experts, on the samples that ask these. Many peers, of which each has a few, may be offered bad ones."""
+"""How much worse than the best one known a trunk or a host may be: so many nats a sample, and this share of the loss.
+And how much the state of an expert, on the samples that ask it: many peers may each be offered a few bad ones."""
 UNUSUAL = 10.0
 """Times the norm of the weights that are here, or of new ones; or a part of it."""
 STEEPEST = 10.0
@@ -130,8 +130,8 @@ def on_same(tried: Sequence[Tried], uids: Collection[Uid] | None = None) -> list
 
 
 class Place(ExpertHost):
-    """This process, with the states of some experts that are being tried. So these are judged by nothing but the loss:
-    what an answer of a peer that is far beyond all others has left out would not show in it."""
+    """This process, with the states of some experts that are being tried. Only the loss judges these: no rule about
+    answers of peers leaves any out."""
 
     standing = None
 

@@ -93,7 +93,7 @@ def look_ups(bootstrap: str, run: str = "digits") -> Iterator[LookUps]:
 
 @contextlib.contextmanager
 def attack(swarm: Swarm, order: Order) -> Iterator[Asked]:
-    """While an attacker does what it was ordered, which slows honest look-ups down by half at most.
+    """While an attacker does what it was ordered. Honest look-ups take at most twice as long meanwhile.
 
     Args:
         swarm: is attacked.
