@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from torch import Tensor
 
-from core.compute.trials import Trials, believed, check_usual
+from core.compute.trials import Trials, are_related, believed, check_usual
 from core.contracts.errors import CheckpointError, HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
@@ -22,6 +23,9 @@ from core.runtime.part_files import Part, read, unpack
 from core.runtime.runtime import Runtime
 from core.store.checkpoints import CheckpointStore
 from core.training.trainer import Trainer
+
+TRAINED = 100
+"""Steps from which on a state here is not given up for one that is not related to it."""
 
 
 class Residents:
@@ -65,7 +69,7 @@ class Residents:
         Returns:
             What failed, and why.
         """
-        failed, refused = dict[str, Notice](), dict[str, Notice]()
+        failed, refused, newer = dict[str, Notice](), dict[str, Notice](), list[str]()
         async with self._one_by_one:
             found: dict[Uid, _Found] = {}
             for text, paths in asked.experts.items():
@@ -83,10 +87,11 @@ class Residents:
                     number = len(states) if uid in self.backends else len(options) // 2
                 if number < len(states) and options[number].version > backend.version:
                     backend.adopt([*states.values()][number])
+                    newer.append(str(uid))
                 if uid not in self.backends:
                     self._enter(uid, backend)
                 await asyncio.sleep(0)
-        return Taken(failed, refused)
+        return Taken(failed, refused, newer)
 
     async def _find(self, uid: Uid, paths: Sequence[str], most: Reach, refused: dict[str, Notice]) -> "_Found":
         """The states that an expert may go on from.
@@ -108,9 +113,10 @@ class Residents:
             accept = partial(load_part, backend)
             await asyncio.to_thread(self._store.restore, {str(uid): accept})
         states, useless = dict[str, State](), 0
+        own = backend.state() if backend.version >= TRAINED else None
         for path in paths:
             try:
-                state = await asyncio.to_thread(self._read, backend, Path(path), most)
+                state = await asyncio.to_thread(self._read, backend, Path(path), most, own)
             except CheckpointError as error:
                 refused[path], useless = error.notice, useless + 1
             else:
@@ -125,17 +131,20 @@ class Residents:
             options.append(backend)
         return _Found(backend, states, options)
 
-    def _read(self, backend: ExpertBackend, path: Path, most: Reach) -> State:
+    def _read(self, backend: ExpertBackend, path: Path, most: Reach, own: dict[str, Tensor] | None) -> State:
         """A state from a file.
 
         Raises:
-            CheckpointError: it is none of this expert, or none that training leads to.
+            CheckpointError: it is none of this expert, none that training leads to, or none that what is here can have
+                become.
         """
         part: Part = read(self._manifest.run, str(backend.uid), path)
         if int(part.tensors.get("version", torch.tensor(-1))) != part.version:
             raise CheckpointError(notice("checkpoint.mixed_versions"))
         state = backend.read_state(believed(part.tensors, most))
         check_usual(part.tensors, backend.norm)
+        if own is not None and not are_related(part.tensors, own):
+            raise CheckpointError(notice("checkpoint.not_related"))
         return state
 
     async def unhost(self, uids: Iterable[str], save: Callable[[], Awaitable[Notice | None]]) -> dict[str, Notice]:

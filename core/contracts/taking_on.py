@@ -36,6 +36,8 @@ class Taken(Message, frozen=True):
     """Experts that could not be taken on, and why."""
     refused: dict[str, Notice] = {}
     """Files of other peers that are of no use, and why."""
+    newer: list[str] = []
+    """Experts that go on from what another peer gave."""
 
 
 class TakeTrunk(Message, frozen=True):

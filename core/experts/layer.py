@@ -8,7 +8,7 @@ in one request.
 import itertools
 import math
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import LOCAL, Directory
 from core.experts.gathering import Gathering, Rules, alike
 from core.experts.gating import Gate, add_up, balance_loss
-from core.experts.grid import Grid
+from core.experts.grid import Coords, Grid
 from core.experts.spare_experts import Spares
 from core.experts.trust import Suspect, Trust, Vouch
 
@@ -294,6 +294,26 @@ class _Forward:
         seconds, blocked_s = gathering.seconds, [gathering.blocked_s]
         passed = Passed(self._x, beam, mixed, order, calls, hosts, seconds, outputs, weights, self._passages, blocked_s)
         return y, passed
+
+
+def mixed_alone(passed: Passed, alone: Collection[Coords]) -> tuple[Tensor, Passed, Tensor]:
+    """A forward pass as if the others of a sample that chose one of some experts had not answered.
+
+    Args:
+        passed: with all answers.
+        alone: the cells of these experts.
+
+    Returns:
+        The mixture [batch, width], what is left of the pass, and [batch], whether one of them answered.
+    """
+    places = [place for place, cell in enumerate(passed.beam.cells) if cell in alone]
+    answered = passed.weights > 0
+    among = answered & torch.isin(passed.mixed, torch.tensor(places, dtype=passed.mixed.dtype))
+    of_these = among.any(1)
+    y, weights = _mix(
+        passed.beam.scores.gather(1, passed.mixed), passed.outputs, torch.where(of_these[:, None], among, answered)
+    )
+    return y, passed._replace(weights=weights), of_these
 
 
 def _by_call(order: Tensor, calls: Sequence[Call]) -> Sequence[Tensor]:

@@ -311,11 +311,11 @@ class Hosting:
             *(self._copies.newest(str(uid), found.get(uid, ()), versions.get(uid, 0)) for uid in claims)
         )
         coming = {uid for uid in claims if self._is_newer(uid, found.get(uid, ())) and self._outlook.put_off(uid)}
-        await self._host({uid: path for uid, path in zip(claims, paths, strict=True) if uid not in coming})
-        taken = [(uid, path) for uid, path in zip(claims, paths, strict=True) if uid in self._hosted.claimed]
-        if adopted := [uid for uid, path in taken if path]:
+        asked = {uid: path for uid, path in zip(claims, paths, strict=True) if uid not in coming}
+        adopted = await self._host(asked)
+        if adopted:
             log.info("Adopted %s, which nobody hosted, from the newest checkpoint.", names(adopted))
-        if new := [uid for uid, path in taken if not path]:
+        if new := [uid for uid in asked if uid in self._hosted.claimed and uid not in adopted]:
             log.info("Claimed %s, which nobody hosted.", names(new))
 
     def _is_newer(self, uid: Uid, copies: Sequence[Copy]) -> bool:
@@ -324,9 +324,10 @@ class Hosting:
         newest = self._copies.beliefs.counts(str(uid), copies[0].file.version) if copies else 0
         return newest > (own.version if own else 0)
 
-    async def _host(self, experts: Mapping[Uid, Sequence[Path]]) -> None:
+    async def _host(self, experts: Mapping[Uid, Sequence[Path]]) -> list[Uid]:
+        """Host experts; returns those that go on from what another peer gave."""
         if not experts:
-            return
+            return []
         taken = await self._compute.host(experts, self._copies.beliefs.most(str(next(iter(experts)))))
         for text, why in taken.failed.items():
             log.error("Expert %s could not be taken on: %s", text, why)
@@ -334,6 +335,7 @@ class Hosting:
             self._copies.refuse(taken.refused)
             self._hosted.claim(uid for uid in experts if str(uid) not in taken.failed)
             self._changed()
+        return [Uid.parse(text) for text in taken.newer]
 
     async def _yield(self, yields: Mapping[Uid, str]) -> None:
         """Leave experts to hosts that have a better claim."""
@@ -353,9 +355,8 @@ class Hosting:
         found, versions = await self._outlook.find_copies(looked), self._hosted.versions()
         newer = {uid: await self._copies.newest(str(uid), c, versions.get(uid, 0)) for uid, c in found.items()}
         newer = {uid: path for uid, path in newer.items() if path and uid in self._hosted.claimed}
-        if newer:
-            log.info("Went on with a newer state of %s, which another peer had.", names(newer))
-            await self._host(newer)
+        if taken := await self._host(newer):
+            log.info("Went on with a newer state of %s, which another peer had.", names(taken))
 
     async def _drop(self, uids: Iterable[Uid], why: str) -> list[Uid]:
         """Save experts and host them no more, but for those that could not be saved. Returns those that are gone."""

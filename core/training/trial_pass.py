@@ -11,7 +11,7 @@ from core.experts.calls import ExpertHost
 from core.experts.directory import Directory
 from core.experts.gating import Gate
 from core.experts.grid import Uid
-from core.experts.layer import DMoELayer, Passed, Run
+from core.experts.layer import DMoELayer, Passed, Run, mixed_alone
 from core.training.data.stream import Stream
 from core.training.models.network import Network
 from core.training.tasks.task import Task
@@ -25,23 +25,10 @@ class Tried(NamedTuple):
     """[rows], nats."""
     passed: list[Passed]
     """Of each DMoE layer."""
-
-    @property
-    def whole(self) -> Tensor:
-        """[rows], whether all chosen experts answered for it."""
-        answered = torch.ones(len(self.losses), dtype=torch.bool)
-        for passed in self.passed:
-            answered &= (passed.weights > 0).all(1)
-        return answered
-
-    def asked(self, uids: Collection[Uid]) -> Tensor:
-        """[rows], whether one of some experts was chosen for it."""
-        found = torch.zeros(len(self.losses), dtype=torch.bool)
-        for layer, passed in enumerate(self.passed):
-            coords = {uid.coords for uid in uids if uid.layer == layer}
-            cells = [place for place, cell in enumerate(passed.beam.cells) if cell in coords]
-            found |= torch.isin(passed.mixed, torch.tensor(cells, dtype=passed.mixed.dtype)).any(1)
-        return found
+    whole: Tensor
+    """[rows], whether all chosen experts that count answered for it."""
+    asked: Tensor
+    """[rows], whether it chose one of those that were to be alone."""
 
 
 class TrialPass:
@@ -69,7 +56,12 @@ class TrialPass:
         self.trunk, self._run = trunk, run
 
     async def __call__(
-        self, rows: int, directory: Directory, hosts: Mapping[str, ExpertHost], weights: Tensor | None = None
+        self,
+        rows: int,
+        directory: Directory,
+        hosts: Mapping[str, ExpertHost],
+        weights: Tensor | None = None,
+        alone: Collection[Uid] = (),
     ) -> Tried:
         """The first samples. It counts as training: it waits while the machine is given back.
 
@@ -78,6 +70,8 @@ class TrialPass:
             directory: who hosts the experts.
             hosts: how these are asked.
             weights: of the trunk, [all parameters], flat; None: as it is agreed.
+            alone: no other experts of a layer count for a sample that chose one of these. What one of several is worth
+                hardly shows beside the others.
 
         Raises:
             ComputeError: a layer has no expert.
@@ -86,12 +80,15 @@ class TrialPass:
         count = max(1, rows * len(labels) // labels.numel())
         h, network = inputs[:count], self._network
         beside, passes = network.beside(h), list[Passed]()
+        whole, asked = torch.tensor(True), torch.tensor(False)
         run = partial(self._run, self.trunk.by_agreed if weights is None else partial(self.trunk.by, weights))
         for index, (segment, gate) in enumerate(zip(network.segments, network.gates, strict=False)):
             given = await run(segment, h, *beside)
             layer = self._layer(index, cast(Gate, gate), directory=directory, hosts=hosts)
             y, passed = await layer.forward(network.into_layer(given).flatten(0, -2), run)
+            y, passed, of_these = await run(mixed_alone, passed, {uid.coords for uid in alone if uid.layer == index})
+            whole, asked = whole & (of_these | (passed.weights > 0).all(1)), asked | of_these
             h = network.after_layer(given, y)
             passes.append(passed)
         outputs = await run(network.segments[-1], h, *beside)
-        return Tried(self._task.losses(outputs, labels[:count]), passes)
+        return Tried(self._task.losses(outputs, labels[:count]), passes, whole, asked)

@@ -5197,6 +5197,10 @@
       <translation>es ist kein Checkpoint von Hearth ({why})</translation>
     </message>
     <message>
+      <source>checkpoint.not_related</source>
+      <translation>Training kann nicht von dem, was hier ist, zu ihm geführt haben</translation>
+    </message>
+    <message>
       <source>checkpoint.not_set_aside</source>
       <translation>{damage} {file} konnte nicht umbenannt werden ({why}).</translation>
     </message>

@@ -693,6 +693,10 @@
       <translation>it is not a checkpoint of Hearth ({why})</translation>
     </message>
     <message>
+      <source>checkpoint.not_related</source>
+      <translation>training cannot have led from what is here to it</translation>
+    </message>
+    <message>
       <source>checkpoint.not_set_aside</source>
       <translation>{damage} {file} could not be renamed ({why}).</translation>
     </message>

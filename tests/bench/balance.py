@@ -69,10 +69,11 @@ def measure(quick: bool, seeds: int) -> dict[str, object]:
 
 
 def _of_run(run: str, quick: bool, seeds: int, folder: Path) -> dict[str, object]:
-    manifest, data = manifests.load(run), folder
     if run == "decoder":
         manifest, data = organised(folder)
         manifest = with_model(manifest, **DECODER)
+    else:
+        manifest, data = manifests.load(run), folder
     samples = SAMPLES[run] // (QUICK if quick else 1)
     found: dict[str, list[dict[str, Any]]] = {"even": [], "plain": []}
     for seed in range(1337, 1337 + seeds):

@@ -1,14 +1,18 @@
 """Decoders of several sizes on WikiText-2 in 4,096 tokens: with 16 experts a layer of which each token asks two, dense
 at as many multiplications a token, and, at the compute of one of them, the kind of the run `text` on the same bytes.
 
-All training ends after the same number of tokens, but for the last kind. Nothing was tuned on the text that is judged.
+All training ends after the same number of tokens, but for the last kind; one process a core. Nothing was tuned on the
+text that is judged.
 """
 
 import asyncio
 import hashlib
 import math
+import multiprocessing
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from statistics import mean
 from typing import Any, NamedTuple
@@ -83,30 +87,43 @@ def measure(quick: bool, seeds: int, data: Path, out: Path) -> dict[str, object]
         By size and way the operations of a token and, by seed, the loss on unseen text in nats a token and bits a byte;
         the same of the other kind; and, by way, the least loss by operations, fitted, and all curves.
     """
-    before = torch.get_num_threads()
+    with (
+        tempfile.TemporaryDirectory() as name,
+        ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn"), _prepare) as pool,
+    ):
+        return _measure(QUICK if quick else TOKENS, seeds, data, Path(name), out, pool)
+
+
+def _prepare() -> None:
+    """A process trains one model at a time, on one core."""
     torch.set_num_threads(1)
-    try:
-        with tempfile.TemporaryDirectory() as name, mock.patch.object(text, "HELD_OUT_WINDOWS", WINDOWS):
-            return _measure(QUICK if quick else TOKENS, seeds, data, Path(name), out)
-    finally:
-        torch.set_num_threads(before)
+    mock.patch.object(text, "HELD_OUT_WINDOWS", WINDOWS).start()
 
 
-def _measure(trained_on: int, seeds: int, data: Path, folder: Path, out: Path) -> dict[str, object]:
-    run = _run(data, folder)
+def _measure(
+    trained_on: int, seeds: int, data: Path, folder: Path, out: Path, pool: ProcessPoolExecutor
+) -> dict[str, object]:
+    run, of_bytes = _run(data, folder), _of_bytes(data, folder)
+
+    def train(manifest: Manifest, samples: int) -> list[Future[list[CurvePoint]]]:
+        return [pool.submit(_trained, manifest, folder, samples, seed) for seed in range(seeds)]
+
+    read = int(trained_on * _operations(_sized(run, BESIDE, dense=False)) / _operations(of_bytes))
+    running = {
+        (size, way): train(_sized(run, size, dense=way == "dense"), trained_on)
+        for size in sorted(SIZES, reverse=True)  # so that no long one is left for the end
+        for way in ("experts", "dense")
+    }
+    beside_running = train(of_bytes, read)
     sizes, curves = list[dict[str, Any]](), dict[str, list[Curve]]()
     for size in SIZES:
         for way in ("experts", "dense"):
-            manifest = _sized(run, size, dense=way == "dense")
-            found = [_trained(manifest, folder, trained_on, seed) for seed in range(seeds)]
+            manifest, found = _sized(run, size, dense=way == "dense"), [one.result() for one in running[size, way]]
             curves.setdefault(way, []).extend(_curve(manifest, points) for points in found)
             sizes.append({**size._asdict(), "way": way, "operations": _operations(manifest), **_ends(found)})
             progress(str(sizes[-1]))
-    compute = trained_on * _operations(_sized(run, BESIDE, dense=False))
-    of_bytes = _of_bytes(data, folder)
-    read = int(compute / _operations(of_bytes))
-    found = [_trained(of_bytes, folder, read, seed) for seed in range(seeds)]
-    beside = {"operations": _operations(of_bytes), "bytes": read, "bits_a_byte": [_bits(points) for points in found]}
+    bits = [_bits(one.result()) for one in beside_running]
+    beside = {"operations": _operations(of_bytes), "bytes": read, "bits_a_byte": bits}
     progress(str(beside))
     fits = {way: _fitted(of_way) for way, of_way in curves.items()}
     draw([_panel(curves)], out / "sizes.png")

@@ -169,17 +169,20 @@ async def test_states_of_no_use_are_set_aside_and_the_others_serve(host: Host) -
 
 
 @pytest.mark.parametrize("size", [1.0, 4.0])
-async def test_noise_in_the_place_of_one_expert_after_the_other_does_little_harm(host: Host, size: float) -> None:
+async def test_noise_in_the_place_of_one_expert_after_the_other_does_hardly_any_harm(host: Host, size: float) -> None:
     """Many peers meet it at once, of which each has a few experts. Answers of large noise are far beyond all others."""
     before = (await host.setup.trainer.evaluate()).loss
+    taken = list[Uid]()
     for uid, backend in host.setup.backends.items():
         good = backend.state()
         fake = host.file(uid, noise(good, size), 900)
         _, refused = await host.take({uid: [fake, host.file(uid, good, 500)]})
         if fake not in refused:
             backend.load_state(host.residents.backends[uid].state())
+            taken.append(uid)
     after = (await host.setup.trainer.evaluate()).loss
-    assert after < before + 0.1
+    assert after < before + 0.05
+    assert len(taken) < len(host.setup.backends) / 5, "some experts are worth so little that no sample tells"
 
 
 @pytest.mark.parametrize("why", ["nothing learnt", "nobody answers"])
@@ -192,8 +195,10 @@ async def test_the_greatest_number_does_not_count_where_states_cannot_be_tried(h
     host.trials = Trials(trainer, setup.directory, {LOCAL: others})
     files = [host.file(uid, noise(good), 900), host.file(uid, good, 500)]
     assert await host.take({uid: files}) == ({uid: 500}, set()), "none is blamed"
-    more = [host.file(uid, noise(good), 910), *files[:1]]
-    assert await host.take({uid: more}) == ({uid: 500}, set()), "what is here stays"
+    newer = host.file(uid, {name: 1.01 * x for name, x in good.items()}, 910)
+    assert await host.take({uid: [newer]}) == ({uid: 500}, set()), "what is here stays"
+    useless = [host.file(uid, noise(good), 920), *files[:1]]
+    assert await host.take({uid: useless}) == ({uid: 500}, {*useless}), "training cannot have led to them"
 
 
 async def test_a_new_expert_is_not_begun_where_all_that_is_told_of_it_is_of_no_use(host: Host) -> None:
