@@ -159,7 +159,7 @@ def _never() -> list[tuple[str, str, str]]:
         (
             "shield",
             tr("Run code from others"),
-            tr("Peers exchange tensors only. The program is the one you installed."),
+            tr("Peers exchange numbers and short messages. The program is the one you installed."),
         ),
     ]
 

@@ -91,7 +91,7 @@ UNKNOWN = Kind("question", mark("From a newer version of the worker"), mark("pee
 FACTS = [
     (
         "shield",
-        mark("Tensors only, no code"),
+        mark("Numbers and messages, no code"),
         mark(
             "Peers exchange numbers and short typed messages, whose sizes are checked before anything is read. "
             "What others send is never run, and nothing is ever unpickled. The one exception are files of a GPU pack: "

@@ -26,6 +26,8 @@ PATIENCE_S = 15.0
 """Over the cap for so long, compute is ended: parking and passing peaks had their time."""
 SMALLER = 0.7
 """Of the experts that compute held when it was over the cap, it comes back with so many."""
+AGAIN_S, SELDOM_S = 3600.0, 24 * 3600.0
+"""After so long it is tried whether more fit; each time that they do not, after twice as long, up to the second."""
 
 
 class Memory:
@@ -41,7 +43,9 @@ class Memory:
         self._compute, self._swarm, self._hosted = compute, swarm, compute.hosted
         self._over_since = math.inf
         self._most: float = math.inf
-        """Experts that did fit at most, since compute was ended for its memory."""
+        """Experts that may come, since compute was ended for its memory, ..."""
+        self._again, self._wait_s = math.inf, AGAIN_S
+        """... until then (time.monotonic())."""
         self._exhausted = 0
         self.bounds = bounds or Bounds()
         self.used = 0
@@ -62,6 +66,11 @@ class Memory:
             self._exhausted = self._compute.exhausted
             self._shrink()
         self.bounds.keep(left, self.used)
+        if self._most < math.inf and self._again == math.inf:
+            self._again = now + self._wait_s
+        if now >= self._again:
+            self._most = self._again = math.inf
+            self._wait_s = min(2 * self._wait_s, SELDOM_S)
         if size := self._hosted.expert_bytes:
             room = max(0, left - BASE) * SHARE
             self._swarm.fit(int(min(room / size, self._most)), experts)
@@ -76,7 +85,7 @@ class Memory:
 
     def _shrink(self) -> None:
         """The next process holds fewer experts, from its start: the last one had no time to park some."""
-        experts = self._hosted.experts
+        experts, self._again = self._hosted.experts, math.inf
         self._most = max(1, int(len(experts) * SMALLER))
         self._hosted.park(least_needed(experts, len(experts) - int(self._most)))
 

@@ -259,8 +259,8 @@
       <translation>Fremden Code ausführen</translation>
     </message>
     <message>
-      <source>Peers exchange tensors only. The program is the one you installed.</source>
-      <translation>Peers tauschen nur Tensoren aus. Das Programm ist das, das du installiert hast.</translation>
+      <source>Peers exchange numbers and short messages. The program is the one you installed.</source>
+      <translation>Peers tauschen Zahlen und kurze Nachrichten aus. Das Programm ist das, das du installiert hast.</translation>
     </message>
     <message>
       <source>What you share</source>
@@ -3795,8 +3795,8 @@
       <translation>alle diese</translation>
     </message>
     <message>
-      <source>Tensors only, no code</source>
-      <translation>Nur Tensoren, kein Code</translation>
+      <source>Numbers and messages, no code</source>
+      <translation>Zahlen und Nachrichten, kein Code</translation>
     </message>
     <message>
       <source>Peers exchange numbers and short typed messages, whose sizes are checked before anything is read. What others send is never run, and nothing is ever unpickled. The one exception are files of a GPU pack: each must have the hash that Hearth's makers have signed.</source>

@@ -15,6 +15,7 @@ from core.contracts import manifest as manifests
 from core.contracts.manifest import Training
 from core.contracts.model import Model
 from core.contracts.settings import cores
+from core.contracts.status import BenchmarkStatus, SpeedStatus
 from core.experts.grid import Uid
 from core.runtime.backend import ExpertBackend, useful_threads
 from core.runtime.device import CPU, CUDA_PREFIX, Device, open_device
@@ -22,7 +23,7 @@ from core.runtime.threads import team
 from tests.bench import pauses
 from tests.bench.machine import progress
 from tests.decoders import with_model
-from tests.workers import worker
+from tests.workers import RunningWorker, worker
 
 TRAINING = Training(32, 1e-3, 1e-2, 5, 100, 1024, 60.0, 1.0, 0.0, 1, 1, 7)
 SIZES = ((64, 128), (256, 1024), (1024, 4096))
@@ -80,7 +81,7 @@ def _worker(run: str, kind: str, off: list[str], quick: bool) -> dict[str, Any]:
         folder.mkdir()
         (folder / "settings.json").write_text(json.dumps({"version": 2, "gpus_off": off, "gpu_in_use": True}))
         with worker(folder, "--run", str(file)) as running:
-            running.until(lambda status: status.step and len(status.speeds) > (kind == "gpu"), "training")
+            running.until(lambda status: status.step and bool(_measured(running)) == (kind == "gpu"), "training")
             before, began = running.status(), time.monotonic()
             time.sleep(TRAINING_S / 10 if quick else TRAINING_S)
             after = running.status()
@@ -95,6 +96,11 @@ def _worker(run: str, kind: str, off: list[str], quick: bool) -> dict[str, Any]:
                 "pause_to_last_kernel_ms": stops,
                 "taken_mb_once_paused": sum(device.taken_bytes for device in gone.devices) >> 20,
             }
+
+
+def _measured(running: RunningWorker) -> list[SpeedStatus]:
+    """What it found of its GPUs so far."""
+    return [one for one in running.ask("benchmark", {}, BenchmarkStatus).speeds if one.gpu]
 
 
 def _device(device: Device, seconds: float) -> dict[str, dict[str, float]]:

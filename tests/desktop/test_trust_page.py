@@ -75,7 +75,7 @@ def test_it_tells_bytes_by_kind_and_to_whom(
     for words in (
         "8.4 MB",
         "38.0 kB",
-        "Tensors only, no code",
+        "Numbers and messages, no code",
         "Tensors: what experts are given, what they answer, gradients. To: peers that train with you.",
         "novel",
         "From a newer version of the worker",

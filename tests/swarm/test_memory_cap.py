@@ -47,7 +47,7 @@ class Capped(Owner):
         self.hosted = self.compute.hosted
         self.swarm = LoneSwarm(self.compute, StateRoom(self.hosted, files))
         self.memory = Memory(self.compute, self.swarm, bounds)
-        self.cap = ROOMY
+        self.cap, self.later = ROOMY, 0.0
 
     async def admit(self, pid: int) -> None:
         await self.memory.bounds.admit(pid)
@@ -67,7 +67,9 @@ class Capped(Owner):
         deadline = time.monotonic() + DEADLINE_S
         while not condition():
             assert time.monotonic() < deadline, f"{what}: {self.taken // MB} MB, {self.compute.failure}"
-            self.memory.apply(self.cap, 2 * self.cap, time.monotonic())  # as beside another run of its weight
+            self.memory.apply(
+                self.cap, 2 * self.cap, time.monotonic() + self.later
+            )  # as beside another run of its weight
             if self.compute.failure:
                 self.failures.append(str(self.compute.failure))
             await asyncio.sleep(0.05)
@@ -147,6 +149,7 @@ async def test_a_process_that_is_over_its_cap_ends_with_a_sentence_and_loses_not
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(no_network, "COME_BACK_S", 0.0)
     async with training(tmp_path) as capped:
         compute = capped.compute
         await capped.until(lambda: compute.progress.step > 10, "some steps")
@@ -159,6 +162,8 @@ async def test_a_process_that_is_over_its_cap_ends_with_a_sentence_and_loses_not
         capped.cap = ROOMY
         await capped.until(lambda: compute.at_work and compute.progress.step > step, "training again")
         assert compute.failure is None and len(capped.hosted.experts) < 32
+        capped.later = memory.AGAIN_S
+        await capped.until(lambda: len(capped.hosted.experts) == 32, "all experts once more")
 
 
 def bounded_by(pid: int, words: str) -> int:

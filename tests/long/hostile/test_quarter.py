@@ -28,7 +28,7 @@ STARTING_S, LEARNING_S, READ = 400.0, 1800.0, 0.8
 ATTACKED_S = 180.0
 FLOOD_S, LOOK_S = 15.0, 5.0
 POINTS = 0.02
-CLAIMED = 3
+CLAIMED = 10
 """Times the steps of the honest ones, which the attackers name: more than these take meanwhile."""
 KEYS = 8
 
