@@ -110,15 +110,14 @@ def are_related(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> bool:
     return product >= RELATED * math.sqrt(squares * other_squares)
 
 
-def not_worse(losses: Sequence[float], worse: float = WORSE) -> list[bool]:
+def not_worse(losses: Sequence[float]) -> list[bool]:
     """Which of some states do about as well as the best of them.
 
     Args:
         losses: of each, nats a sample on the same ones.
-        worse: as much as they may be; see `WORSE`.
     """
     best = min((loss for loss in losses if math.isfinite(loss)), default=math.inf)
-    return [loss <= best * (1 + worse) + worse for loss in losses]
+    return [loss <= best * (1 + WORSE) + WORSE for loss in losses]
 
 
 def on_same(tried: Sequence[Tried], *, asked: bool = False) -> list[float]:
@@ -239,7 +238,7 @@ class Trials:
                         raise ComputeError("What has not learnt anything tells nothing.")
                     await self._contest(options, chosen, place)
         except (ComputeError, TimeoutError) as error:
-            log.info("States of %d experts could not be tried: %s", len(options), error or "it took too long")
+            log.info("States of %d experts could not be tried: %s", len(options), str(error) or "it took too long")
             return None
         return chosen
 
