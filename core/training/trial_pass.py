@@ -91,4 +91,5 @@ class TrialPass:
             h = network.after_layer(given, y)
             passes.append(passed)
         outputs = await run(network.segments[-1], h, *beside)
-        return Tried(self._task.losses(outputs, labels[:count]), passes, whole, asked)
+        losses = self._task.losses(outputs, labels[:count])
+        return Tried(losses, passes, whole.expand_as(losses), asked.expand_as(losses))  # also where there is no layer

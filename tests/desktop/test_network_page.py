@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from app.actions import Actions
@@ -242,6 +242,7 @@ def test_who_is_alone_is_told_and_shown_the_ways_out(
     QTest.mouseClick(page.alone.add_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: page.alone.said.text().startswith("Connected."))
     assert ("meet", {"address": there}) in toy.asked
+    QApplication.processEvents()  # the notice has gone
     place, peers = page.reach.mapTo(page, QPoint()), make_peers(1)
     page.look()
     qtbot.waitUntil(page.peers.isVisible)

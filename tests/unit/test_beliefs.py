@@ -10,6 +10,7 @@ import torch
 
 from core.compute.hosting import Residents
 from core.compute.trials import Place, Trials, believed, check_usual, norm_of, not_worse
+from core.contracts import manifest
 from core.contracts.errors import CheckpointError
 from core.contracts.files import TRUNK, PartFile
 from core.contracts.taking_on import Reach, TakeOn
@@ -183,6 +184,13 @@ async def test_noise_in_the_place_of_one_expert_after_the_other_does_hardly_any_
     after = (await host.setup.trainer.evaluate()).loss
     assert after < before + 0.05
     assert len(taken) < len(host.setup.backends) / 5, "some experts are worth so little that no sample tells"
+
+
+async def test_trunks_of_a_model_without_experts_are_tried_as_well() -> None:
+    setup = Setup(manifest.load("digits-vc"))
+    setup.kernel_gate.open()
+    trials = Trials(setup.trainer, setup.directory, {LOCAL: setup.runtime})
+    assert await trials.losses([setup.trainer.trial]) == [pytest.approx(math.log(10), rel=0.1)]
 
 
 @pytest.mark.parametrize("why", ["nothing learnt", "nobody answers"])
