@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from core.compute.hosting import Residents
-from core.compute.trials import Place, Trials, believed, check_usual, norm_of, not_worse
+from core.compute.trials import Place, Trials, are_related, believed, check_usual, norm_of, not_worse
 from core.contracts import manifest
 from core.contracts.errors import CheckpointError
 from core.contracts.files import TRUNK, PartFile
@@ -184,6 +184,19 @@ async def test_noise_in_the_place_of_one_expert_after_the_other_does_hardly_any_
     after = (await host.setup.trainer.evaluate()).loss
     assert after < before + 0.05
     assert len(taken) < len(host.setup.backends) / 5, "some experts are worth so little that no sample tells"
+
+
+async def test_states_that_are_half_noise_show_when_no_other_experts_count(host: Host) -> None:
+    """What they are related to does not excuse them."""
+    bad, refused = list[str](), set[str]()
+    for uid, backend in host.setup.backends.items():
+        if uid.layer == 0:
+            good, useless = backend.state(), noise(backend.state())
+            half = {name: 0.6 * x + 0.8 * useless[name] for name, x in good.items() if name.startswith("weights.")}
+            assert are_related(half, good)
+            bad.append(host.file(uid, good | half, 900))
+            refused |= (await host.take({uid: [bad[-1], host.file(uid, good, 500)]}))[1]
+    assert len(refused) > len(bad) / 2
 
 
 async def test_trunks_of_a_model_without_experts_are_tried_as_well() -> None:
