@@ -113,7 +113,7 @@ class Residents:
             accept = partial(load_part, backend)
             await asyncio.to_thread(self._store.restore, {str(uid): accept})
         states, useless = dict[str, State](), 0
-        own = backend.state() if backend.version >= TRAINED else None
+        own = backend.state() if paths and backend.version >= TRAINED else None
         for path in paths:
             try:
                 state = await asyncio.to_thread(self._read, backend, Path(path), most, own)
