@@ -61,8 +61,11 @@ async def test_what_cannot_be_tried_is_not_believed_but_at_a_syncer(monkeypatch:
         await trunk.together.verdict(0, GOOD)
     assert await trunk.together.alone(0, GOOD) == "good"
     trunk.away = False
-    assert await trunk.together.verdict(0, BAD) == "worse", "it is tried later, and nobody waits for the other one"
-    assert trunk.asked == [[[], [0]]]
+    assert await trunk.together.verdict(0, GOOD) == "good", "it is tried later, and nobody waits for the other one"
+    assert await trunk.together.verdict(0, BAD) is None, "it may be the other one that is old"
+    trunk.current = {1}
+    assert await trunk.together.verdict(0, BAD) == "worse"
+    assert trunk.asked == 3 * [[[], [0]]]
 
 
 def test_rounds_lead_no_farther_than_differences_like_those_of_the_trainer_here() -> None:

@@ -418,18 +418,37 @@ async def test_a_syncer_whose_fragment_is_of_no_use_is_left_for_the_copy_that_is
 
         def refuse(compared: CompareTrunks) -> list[Verdict]:
             asked.append(compared)
-            return ["good", "worse"]
+            return ["worse" if part in state else "good" for state in compared.states]
 
         other.worker.serve(trusting(refuse))
         other.worker._fragments[part] = made_up = Fragment(draw(666), FINE, version=known.version)  # of another line
         with pytest.raises(HearthError, match="of no use"):
             await other.worker.agree(Offer(part, 2, 16, FINE), draw(1).tobytes(), time.monotonic() + PATIENCE_S)
-        assert [compared.states for compared in asked] == [[[], [part]]]
+        assert [part] in [states for compared in asked for states in map(list, compared.states)]
         assert other.worker._fragments[part] is made_up and theirs not in other.worker._leases.keepers
         assert other.node.rpc.bans.score(syncer.node.id, time.monotonic()) > 0.0
         async with asyncio.timeout(PATIENCE_S):
             await other.agree(part, draw(1))
         assert part in other.syncs, "nobody else is there"
+
+
+@pytest.mark.timeout(1200)
+async def test_who_was_away_gets_all_fragments_at_once_and_blames_nobody(tmp_path: Path) -> None:
+    async with trainers(tmp_path, 3) as (made, _):
+        away = min(made, key=lambda trainer: len(trainer.syncs))
+        for seed in range(1000, 6000, 1000):
+            await one_round([trainer for trainer in made if trainer is not away], seed)
+        old = {*range(PARTS)} - away.syncs
+        assert len(old) > 1 and {away.worker._fragments[part].version for part in old} == {1}
+
+        def fitting(compared: CompareTrunks) -> list[Verdict]:
+            return ["good" if not state or old <= {*state} else "worse" for state in compared.states]
+
+        away.worker.serve(trusting(fitting))
+        async with asyncio.timeout(PATIENCE_S):
+            await away.agree(min(old), draw(1))
+        assert {away.worker._fragments[part].version for part in old} == {6}
+        assert not away.worker._leases._out and not away.syncs & old
 
 
 def test_a_slow_link_makes_differences_sparse_and_is_looked_at_again() -> None:

@@ -5,6 +5,7 @@ offers the same difference until it is answered, and a syncer counts it once.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Collection
@@ -67,7 +68,7 @@ CLIPPED_POINTS = 1.0
 FASTEST = 4.0
 """Rounds a second: where nobody else can tell, no more than these are believed to have been made."""
 CURRENT_S = 60.0
-"""What was agreed on so short a time ago is not old."""
+"""What was agreed on so short a time ago is not old, unless this PC was away since then."""
 HOSTILE_POINTS = 4.0
 """For what is no difference, such as NaN: the third one soon after means a ban."""
 
@@ -92,6 +93,8 @@ class DiLoCo(Agreement):
         self._differences = Differences()
         self._heard: dict[int, float] = {}
         """When a fragment was agreed on, unix time."""
+        self._back = 0.0
+        """When a fragment showed that this PC had been away, unix time: the others are old, too."""
         self._leads: dict[int, bytes] = {}
         """Marks of the syncers that told of it."""
         self._together = Together(self.compare, self._is_whole)
@@ -255,6 +258,8 @@ class DiLoCo(Agreement):
         known, newer = self._fragments.get(part), None
         if answer.kind == "state":
             newer = self._fitting(part, fragments.load(data, MOST))
+            if known is not None and time.time() - self._back > CURRENT_S:
+                self._come_back(part)
             is_led = self._leases.is_led_by(part, syncer)
             if not (self._can_be(part, newer) if is_led is None else is_led):
                 log.warning("Peer %s has no fragment %d of the trunk that others know.", syncer[:8], part)
@@ -275,9 +280,24 @@ class DiLoCo(Agreement):
             self._fragments[part] = newer
         self._leads[part] = mark(syncer)
 
+    def _come_back(self, part: int) -> None:
+        """A fragment is far ahead of what is known here: ask for the others now, as it may not fit to old ones."""
+        self._back = time.time()
+
+        async def ask(other: int) -> None:
+            with contextlib.suppress(HearthError):
+                async with self._asking.setdefault(other, asyncio.Lock()):
+                    await self._agree(Offer(other, 0, 0, self._sizes[other][1]), b"")
+
+        for other in self._sizes.keys() - self._syncers.keys() - {part}:
+            self._node.start(ask(other), "fragments after a while")
+
     async def _try(self, part: int, newer: Fragment, syncer: str) -> None:
         """Have the trainer here try a fragment that it has of its syncer's word (NetworkError: it is of no use)."""
-        if (verdict := await self._together.verdict(part, newer.numbers.tobytes())) != "good":
+        verdict = await self._together.verdict(part, newer.numbers.tobytes())
+        if verdict is None:
+            raise CallRefused(f"Fragment {part} of the trunk does not fit to the others, which are old here.")
+        if verdict != "good":
             log.warning("Fragment %d of the trunk that peer %s gave is %s.", part, syncer[:8], verdict)
             self._node.strike(parse_peer(syncer), POINTS[verdict])
             self._leases.distrust(syncer)
@@ -286,8 +306,9 @@ class DiLoCo(Agreement):
 
     def _is_whole(self, parts: Collection[int]) -> bool:
         """Whether all fragments of the trunk but some are as they are agreed now."""
-        since = time.time() - CURRENT_S
-        others = all(part in parts or self._heard.get(part, 0.0) >= since for part in self._sizes)
+        since = max(time.time() - CURRENT_S, self._back)
+        here = {*parts, *self._syncers}
+        others = all(part in here or self._heard.get(part, 0.0) >= since for part in self._sizes)
         return others and sum(size for size, _ in self._sizes.values()) == self._numbers
 
     def _can_be(self, part: int, newer: Fragment) -> bool:

@@ -28,16 +28,19 @@ class Together:
         self._compare, self._is_whole = compare, is_whole
         self._waiting: dict[int, bytes] = {}
         """The numbers of fragments that are to be tried."""
-        self._verdicts: dict[int, Verdict] = {}
+        self._verdicts: dict[int, Verdict | None] = {}
         """On those that were tried last."""
         self._came, self._trying = asyncio.Event(), asyncio.Lock()
 
-    async def verdict(self, part: int, numbers: bytes) -> Verdict:
+    async def verdict(self, part: int, numbers: bytes) -> Verdict | None:
         """On a fragment, once the others that are to be tried are here as well.
 
         Args:
             part: which it is.
             numbers: float32.
+
+        Returns:
+            None: it does worse, but beside others that are old.
 
         Raises:
             CallTimeout: it cannot be told now.
@@ -53,7 +56,12 @@ class Together:
             if self._waiting.get(part) is numbers:  # else it was tried with another one
                 waiting = dict(self._waiting)
                 try:
-                    self._verdicts |= await self._judge(waiting)
+                    whole = self._is_whole(waiting.keys())
+                    verdicts = await self._judge(waiting)
+                    self._verdicts |= {
+                        tried: None if verdict == "worse" and not whole else verdict
+                        for tried, verdict in verdicts.items()
+                    }
                     for tried in waiting:
                         self._waiting.pop(tried, None)
                 finally:
