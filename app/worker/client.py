@@ -21,8 +21,6 @@ UNSEEN_S = 5.0
 RUN_DEADLINE_S = 60.0
 MEET_S = 30.0
 """For the manifest of a link, and for a run that is saved or begun."""
-PREDICT_DEADLINE_S = 35.0
-"""A paused worker first has to start compute; after 30 s it tells by itself why no answer has come."""
 
 
 class WorkerClient(Connection):
@@ -65,7 +63,7 @@ class WorkerClient(Connection):
 
     def predict(self, picture: wire.PredictParams, done: Callable[[wire.Prediction], None], failed: Failed) -> None:
         asked = msgspec.structs.replace(picture, run=picture.run or self._run)
-        self.request("predict", asked, wire.Prediction, done, failed, PREDICT_DEADLINE_S)
+        self.request("predict", asked, wire.Prediction, done, failed, wire.QUESTION_S)
 
     def generate(
         self,
@@ -76,7 +74,7 @@ class WorkerClient(Connection):
     ) -> int | None:
         """Let the model of the run that is named or shown go on with a text; the id returned is for `stop`."""
         asked = msgspec.structs.replace(text, run=text.run or self._run)
-        return self.request("generate", asked, wire.Continued, done, failed, PREDICT_DEADLINE_S, each)
+        return self.request("generate", asked, wire.Continued, done, failed, wire.QUESTION_S, each)
 
     def network(self, first: int, done: Callable[[NetworkStatus], None], failed: Failed) -> None:
         """This peer, and a page of its connected peers from the `first` on."""

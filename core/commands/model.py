@@ -10,7 +10,7 @@ import msgspec
 from PIL import Image, ImageChops, UnidentifiedImageError
 
 from core.commands import common
-from core.contracts.control import PICTURE_SIDE, Continued, GenerateParams, Prediction
+from core.contracts.control import PICTURE_SIDE, QUESTION_S, Continued, GenerateParams, Prediction
 from core.contracts.errors import PictureError, QuestionError
 from core.logs import printable
 
@@ -21,7 +21,7 @@ PICTURE_PIXELS = 50_000_000
 
 def predict(options: argparse.Namespace) -> None:
     with common.client(options) as client:
-        answer = client.call("predict", read_picture(options.file) | {"run": options.run}, Prediction, 40.0)
+        answer = client.call("predict", read_picture(options.file) | {"run": options.run}, Prediction, QUESTION_S)
     if options.json:
         common.print_json(answer)
         return
@@ -60,7 +60,7 @@ def generate(options: argparse.Namespace) -> None:
             print(options.prompt, end="", flush=True)  # the first byte may take a moment: compute may have to start
         if counts:
             print("Waiting for the model.", end="", file=sys.stderr, flush=True)
-        done = client.call("generate", params, Continued, 40.0, show)
+        done = client.call("generate", params, Continued, QUESTION_S, show)
     print("" if options.json else f"{printable(done.rest)}\n", end="", flush=True)
     if counts:
         print("\r\x1b[K", end="", file=sys.stderr)

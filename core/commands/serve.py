@@ -18,7 +18,7 @@ import msgspec
 
 from core import key_file
 from core.commands.completions import FORMS, Exchange, Refused, end_of, refusal
-from core.contracts.control import Continued
+from core.contracts.control import QUESTION_S, Continued
 from core.contracts.errors import DataFolderError, HearthError, PortInUse
 from core.contracts.kinds import TASKS
 from core.contracts.status import Status
@@ -33,8 +33,6 @@ HOSTS = (HOST, "localhost")
 TOKEN_FILE = "serve.token"
 """In the data folder, for its owner only."""
 BODY_BYTES = 1 << 20
-ANSWER_S = 40.0
-"""The longest wait for the next byte or token: compute may have to start."""
 
 
 def serve(options: argparse.Namespace) -> None:
@@ -178,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
             else:
                 texts.append(piece["text"])
 
-        done = client.call("generate", exchange.params, Continued, ANSWER_S, each)
+        done = client.call("generate", exchange.params, Continued, QUESTION_S, each)
         if not exchange.streams:
             self._whole(HTTPStatus.OK, exchange.whole("".join(texts) + done.rest, done))
             return

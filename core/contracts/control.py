@@ -27,6 +27,9 @@ PICTURE_SIDE = 256
 """Greatest side of a picture in a prediction request, pixels."""
 PAUSE_S = 366 * 86_400
 """The longest timed pause."""
+QUESTION_S = 155.0
+"""A client waits so long for the next piece of an answer of the model: compute may have to be started for it, which
+takes two minutes on the slowest PC; the worker itself tells when nothing comes."""
 START_NOW_S = 86_400
 """The longest time of `start_now`, and for which a rule is lifted."""
 Liftable = Literal[

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
 from core.contracts.control import Prediction, PredictParams
@@ -11,9 +10,10 @@ from core.contracts.notices import Notice, notice
 from core.contracts.pipe import QUESTION, Answered, Generate, Predict, Predicted
 from core.pipe.calls import Calls
 from core.store.progress import Progress
+from core.worker.compute.life import START_S
 
 ANSWER_S = 30.0
-"""Compute may have to be started for a question first."""
+"""For the next piece of an answer, once compute runs."""
 WAITING = 16
 """Questions at once."""
 
@@ -67,17 +67,16 @@ class Questions:
 
         Raises:
             PictureError: the pixels do not fit the size, or there is nothing to recognise.
-            ComputeError: no answer within `ANSWER_S`, too many questions, or compute died or is to end.
+            ComputeError: no answer in time, too many questions, or compute died or is to end.
         """
         if len(picture.pixels) != picture.width * picture.height:
             raise PictureError(
                 notice("question.odd_pixels", pixels=len(picture.pixels), width=picture.width, height=picture.height)
             )
-        deadline = time.monotonic() + ANSWER_S
         question = Predict(picture.height, picture.width, picture.pixels)
         async with (
             self._asking(),
-            contextlib.aclosing(self._calls.stream(QUESTION, question, deadline - time.monotonic())) as answers,
+            contextlib.aclosing(self._calls.stream(QUESTION, question, ANSWER_S)) as answers,
         ):
             told = await anext(answers)
         read = told.answer
@@ -90,7 +89,7 @@ class Questions:
         """The bytes of a text as they come. To be closed if nobody reads on.
 
         Raises:
-            ComputeError: no byte within `ANSWER_S`, too many questions, or compute died or is to end.
+            ComputeError: no byte in time, too many questions, or compute died or is to end.
         """
         async with self._asking(), contextlib.aclosing(self._calls.stream(QUESTION, text, ANSWER_S)) as pieces:
             async for piece in pieces:
@@ -104,11 +103,12 @@ class Questions:
         self._asked(1)
         self._count += 1
         try:
-            async with asyncio.timeout(ANSWER_S):
+            async with asyncio.timeout(within := START_S):
                 await self._ready_to_answer()
+            within = ANSWER_S
             yield
         except (TimeoutError, CallTimeout):
-            raise ComputeError(notice("question.too_late", within=ANSWER_S)) from None
+            raise ComputeError(notice("question.too_late", within=within)) from None
         finally:
             self._count -= 1
             self._asked(-1)
