@@ -35,6 +35,7 @@ from core.net.shares import Branch, Shares
 
 log = logging.getLogger(__name__)
 _encode = msgspec.msgpack.Encoder().encode
+UNREAD = "Read the answers that you have asked for first."
 
 
 class Context(NamedTuple):
@@ -159,7 +160,7 @@ class Service:
         elif size and (lets := self.lets.get(call.method)) is not None and not lets(link.peer, size):
             self._refuse(link, call.id, "busy", f"You have called {call.method} often enough for now.", 0.1)
         elif self._has_enough(link):
-            self._refuse(link, call.id, "busy", "Read the answers that you have asked for first.", 0.1)
+            self._refuse(link, call.id, "busy", UNREAD, 0.1)
         elif len(link.serving) >= limits.CALLS_BY_PEER:
             self._refuse(link, call.id, "busy", "Too many calls at once. Try again later.", 0.1)
 
@@ -349,13 +350,15 @@ class Service:
         self._unsent.change(link.branch, size)
         try:
             if ready is None and has_enough:  # by calls that were let in at the same moment
-                raise CallRefused("Read the answers that you have asked for first.")
+                raise CallRefused(UNREAD)
             async with asyncio.timeout_at(context.deadline):
                 try:
                     result = method.handler(request, payload, context) if ready is None else ready
                     if isinstance(result, Awaitable):
                         result = await result
                     answer, data = _answer(call, result)
+                    if size_of(data) > max(size, size_of(payload)) and self._has_enough(link):
+                        raise CallRefused(UNREAD)  # by others that were made meanwhile
                 except Exception as error:
                     await link.send(_failed(call, method, error))
                 else:

@@ -22,6 +22,7 @@ from core.contracts.errors import CreditError, HearthError, NetworkError
 from core.contracts.net import of_run
 from core.contracts.remote_experts import HELPED, SERVED, Helped
 from core.identity import PeerId, peer_text
+from core.net.link import Link
 from core.net.recurring import Recurring
 from core.net.rpc import Context, RpcNode
 from core.pipe.calls import Calls
@@ -39,9 +40,10 @@ SIGN_COST, SHOW_COST = 10.0, 300.0
 """Calls that one counts for: two signatures; some hundred rows of the ledger and a signature."""
 WEEKS_BACK = 520
 """Ten years: how far a board follows a host that says that there is more."""
-HOST_BYTES, ALL_BYTES = 8 << 20, 128 << 20
-"""Of what others show that is kept between two starts, of one host and of all: keys that sign sheets cost nothing. A
-host of a thousand trainers shows 270 KB of a week."""
+HOST_BYTES, BLOCK_BYTES, ALL_BYTES = 8 << 20, 32 << 20, 128 << 20
+"""Of what others show that is kept between two starts, of one host, of those in a block of addresses, and of all: keys
+that sign sheets cost nothing. A host of a thousand trainers shows 270 KB of a week."""
+ALL = "all"
 LIE = 5.0
 """Strikes for what is signed falsely; 10 are a ban."""
 
@@ -66,8 +68,8 @@ class CreditExchange:
         """What the book has of that."""
         self._shown: dict[tuple[bytes, int, int], int] = {}
         """Bytes of what was kept since the start, by host, week and page."""
-        self._of_hosts = Counter[bytes]()
-        """The same of each host."""
+        self._by = Counter[bytes | str]()
+        """The same by host, by block of addresses, and of all."""
         self._sign, self._show = of_run(SIGN, run_id), of_run(SHOW, run_id)
         self.signing = Recurring("credit", self.tend, lambda: SIGN_S)
         calls.listen(HELPED, self._helped)
@@ -177,9 +179,13 @@ class CreditExchange:
 
     def _has_room(self, page: tuple[bytes, int, int], size: int) -> bool:
         """Whether a page of a host may be kept, in the place of what it showed there before; it is counted."""
-        host, more = page[0], size - self._shown.get(page, 0)
-        if self._of_hosts[host] + more > HOST_BYTES or self._of_hosts.total() + more > ALL_BYTES:
+        host, more = PeerId(page[0]), size - self._shown.get(page, 0)
+        link = self._node.pool.links.get(host)
+        block = (link.branch if link else Link.branch)[0]
+        most: dict[bytes | str, int] = {host: HOST_BYTES, block: BLOCK_BYTES, ALL: ALL_BYTES}
+        if any(self._by[whose] + more > limit for whose, limit in most.items()):
             return False
         self._shown[page] = size
-        self._of_hosts[host] += more
+        for whose in most:
+            self._by[whose] += more
         return True

@@ -144,6 +144,24 @@ async def test_a_host_that_shows_without_end_fills_no_disk(tmp_path: Path, monke
         assert 1 << 19 < kept <= 1 << 20, kept
 
 
+async def test_hosts_of_one_block_of_addresses_leave_room_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with pcs(tmp_path, "one", "host", "other", "third") as (one, *hosts):
+        for host in hosts:
+            one.owes(host, 1000)
+            await told_of(one, host)
+            await one.exchange.tend()
+        whole = len((await hosts[0].book.show(DIGITS.run_id, one.book.week, 0)).bundle)
+        monkeypatch.setattr(credit_exchange, "BLOCK_BYTES", 2 * whole)
+        assert await one.exchange.collect([host.node.peer for host in hosts], {}) == []
+        assert len(await one.book.known_weeks(DIGITS.run_id)) == 2
+        monkeypatch.setattr(one.node.pool.links[hosts[2].node.peer], "branch", ("192.0.2.0/24", "192.0.2.1", "key"))
+        monkeypatch.setattr(one.node.pool.links[hosts[1].node.peer], "branch", ("192.0.3.0/24", "192.0.3.1", "key"))
+        assert await one.exchange.collect([host.node.peer for host in hosts], {}) == []
+        assert len(await one.book.known_weeks(DIGITS.run_id)) == 3
+
+
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()

@@ -1,0 +1,69 @@
+"""Who asks for files or states by the hundred and reads none has few of them made."""
+
+import asyncio
+
+import msgspec
+
+from core.contracts.hosting import CHUNK, FileRead, ReadFile
+from core.contracts.net import READ_FILE, Call, of_run
+from core.identity import Identity
+from core.net import limits
+from core.net.rpc import Context, Payload, RpcNode
+from tests.dht_peers import until
+
+METHOD = of_run(READ_FILE, "digits")
+STATE = "state.read"
+LARGE = 1 << 20
+CALLS = limits.CALLS_BY_PEER
+LONG_MS = 600_000
+
+
+async def test_what_is_read_from_a_disk_for_a_peer_that_reads_nothing_is_bounded() -> None:
+    made = 0
+
+    async def read(request: ReadFile, payload: Payload, context: Context) -> tuple[FileRead, bytes]:
+        nonlocal made
+        data = await asyncio.to_thread(bytes, request.length)
+        made += 1
+        return FileRead(1 << 30), data
+
+    assert CHUNK <= limits.CHUNK, "for which there is room before it is read"
+    async with RpcNode(Identity.generate()) as host, RpcNode(Identity.generate()) as asker:
+        host.register(METHOD, ReadFile, read)
+        asker.learn(host.address())
+        await asker.call(host.peer, METHOD, ReadFile("ab" * 32, 0, 1), FileRead, deadline_s=10)
+        served = host.pool.links[asker.peer]
+        await ask_and_read_nothing(asker, host, METHOD, ReadFile("ab" * 32, 0, CHUNK))
+        room = host._service.memory.by_peer // CHUNK
+        await until(lambda: made > room // 2 and len(served.serving) <= room + 1, "what there is room for")
+        assert made <= room + 2 < CALLS
+
+
+async def test_large_answers_that_are_made_at_once_for_a_peer_that_reads_nothing_are_few() -> None:
+    together = asyncio.Event()
+
+    async def read(request: ReadFile, payload: Payload, context: Context) -> tuple[FileRead, bytes]:
+        await together.wait()
+        return FileRead(LARGE), bytes(LARGE)
+
+    async with RpcNode(Identity.generate()) as host, RpcNode(Identity.generate()) as asker:
+        host.register(STATE, ReadFile, read)
+        asker.learn(host.address())
+        await asker.pool.link(host.peer)
+        await until(lambda: asker.peer in host.pool.links, "a connection")
+        served = host.pool.links[asker.peer]
+        await ask_and_read_nothing(asker, host, STATE, ReadFile("ab" * 32, 0, 1))
+        await until(lambda: len(served.serving) == CALLS, "all calls")
+        together.set()
+        room = host._service.memory.by_peer // LARGE
+        await until(lambda: len(served.serving) <= room + limits.LANES + 2, "what there is room for")
+        assert host._service._unsent.of(served.branch) <= (room + 1) * (LARGE + limits.SMALL)
+
+
+async def ask_and_read_nothing(asker: RpcNode, host: RpcNode, method: str, question: ReadFile) -> None:
+    """Send as many calls as one peer may have in flight."""
+    link = asker.pool.links[host.peer]
+    for task in link._tasks[1:]:
+        task.cancel()
+    body = msgspec.Raw(msgspec.msgpack.encode(question))
+    await asyncio.gather(*(link.send(Call(1 << 40 | n, method, LONG_MS, body)) for n in range(CALLS)))
