@@ -27,6 +27,8 @@ hypothesis.settings.load_profile("any machine")
 """How long inputs take to make on a busy machine is no fault of theirs."""
 MARK = "HEARTH_TESTS"
 """In the environment of every process that this one starts, and of whatever those start in turn."""
+LINES = 15
+"""Of a failure that are told at once."""
 SHORT = 2
 """Files of short tests after each file of long ones."""
 
@@ -43,9 +45,25 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take the screen that was made for this process."""
+    """Take the screen that was made for this process, or tell of those who share the tests."""
     if screen := getattr(config, "workerinput", {}).get("screen"):
         os.environ["DISPLAY"] = screen
+    if (reporter := config.pluginmanager.get_plugin("terminalreporter")) is not None:
+        config.pluginmanager.register(AtOnce(reporter))
+
+
+class AtOnce:
+    """Tells of each failure when it happens: a run that is cut off on a slow machine tells of none at its end."""
+
+    def __init__(self, reporter: pytest.TerminalReporter) -> None:
+        self._reporter = reporter
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._reporter.ensure_newline()
+            self._reporter.write_line(f"{report.nodeid} ({report.when}, {report.duration:.0f} s)")
+            self._reporter.write_line("\n".join(report.longreprtext.splitlines()[-LINES:]))
 
 
 def pytest_unconfigure() -> None:

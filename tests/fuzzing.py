@@ -5,6 +5,7 @@ hundred documents a second and shrinks them; this makes tens of thousands.
 """
 
 import gc
+import logging
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -46,6 +47,14 @@ def fuzz(documents: Sequence[bytes], read: Callable[[bytes], Any], count: int, s
     Raises:
         AssertionError: a decoder failed in another way, or took too long; with the number of the document.
     """
+    logging.disable()  # pytest keeps every line until the test has ended
+    try:
+        return _fuzz(documents, read, count, seed)
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _fuzz(documents: Sequence[bytes], read: Callable[[bytes], Any], count: int, seed: int) -> Fuzzed:
     process, refused, slowest, before = psutil.Process(), 0, 0.0, 0
     gc.collect()
     for number in range(count):

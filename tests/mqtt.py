@@ -117,6 +117,7 @@ class Server:
             with contextlib.suppress(aiomqtt.MqttError):
                 await client.__aenter__()
                 break
+            client._client._sock_close()
             await asyncio.sleep(0.25)
         else:
             raise AssertionError("the broker takes no client")
@@ -125,3 +126,4 @@ class Server:
         finally:
             with contextlib.suppress(aiomqtt.MqttError):
                 await client.__aexit__(None, None, None)
+            client._client._sock_close()  # it is left open where the broker has ended the connection
