@@ -447,7 +447,7 @@ async def test_who_was_away_gets_all_fragments_at_once_and_blames_nobody(tmp_pat
         away.worker.serve(trusting(fitting))
         async with asyncio.timeout(PATIENCE_S):
             await away.agree(min(old), draw(1))
-        assert {away.worker._fragments[part].version for part in old} == {6}
+        await until(lambda: {away.worker._fragments[part].version for part in old} == {6}, "the other fragments")
         assert not away.worker._leases._out and not away.syncs & old
 
 
