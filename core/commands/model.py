@@ -36,11 +36,20 @@ def predict(options: argparse.Namespace) -> None:
 
 def generate(options: argparse.Namespace) -> None:
     """The text goes to stdout as it comes, what is to be said about it to stderr: on a terminal also how far it is."""
-    count, began, counts = 0, 0.0, not options.json and sys.stderr.isatty() and not sys.stdout.isatty()
+    count, began, waits = 0, 0.0, not options.json and sys.stderr.isatty()
+    counts = waits and not sys.stdout.isatty()
+
+    def clear() -> None:
+        if waits:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
     def show(piece: dict[str, Any]) -> None:
         nonlocal count, began
         began = began or time.monotonic()
+        if not count:
+            clear()
+        if not count and not options.json:  # what is refused has no text
+            print(options.prompt, end="")
         count += 1
         if options.json:
             print(msgspec.json.encode(piece).decode(), flush=True)
@@ -56,14 +65,15 @@ def generate(options: argparse.Namespace) -> None:
     except msgspec.ValidationError as error:
         raise QuestionError(f"The model cannot be asked that: {error}.") from error
     with common.client(options) as client:
-        if not options.json:
-            print(options.prompt, end="", flush=True)  # the first byte may take a moment: compute may have to start
-        if counts:
+        if waits:
             print("Waiting for the model.", end="", file=sys.stderr, flush=True)
-        done = client.call("generate", params, Continued, QUESTION_S, show)
-    print("" if options.json else f"{printable(done.rest)}\n", end="", flush=True)
-    if counts:
-        print("\r\x1b[K", end="", file=sys.stderr)
+        try:
+            done = client.call("generate", params, Continued, QUESTION_S, show)
+        finally:
+            if counts or not count:
+                clear()
+    if not options.json:
+        print(f"{'' if count else options.prompt}{printable(done.rest)}", flush=True)
     unseen = "" if done.bits is None else f", {done.bits:.2f} bits per byte on unseen text"
     about = f"{done.written} {done.unit} in {done.seconds:.1f} s, step {done.step:,}{unseen}, --seed {done.seed}"
     if not done.learnt:

@@ -113,7 +113,9 @@ class Residents:
             accept = partial(load_part, backend)
             await asyncio.to_thread(self._store.restore, {str(uid): accept})
         states, useless = dict[str, State](), 0
-        own = backend.state() if paths and backend.version >= TRAINED else None
+        own = None
+        if paths and backend.version >= TRAINED:
+            own = {name: weights.clone() for name, weights in backend.named_weights.items()}
         for path in paths:
             try:
                 state = await asyncio.to_thread(self._read, backend, Path(path), most, own)

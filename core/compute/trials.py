@@ -247,7 +247,8 @@ class Trials:
     ) -> None:
         """Have what is chosen compete with what is at a later place."""
         contested = [uid for uid, states in options.items() if len(states) > place]
-        related = {uid for uid in contested if are_related(*(options[uid][at].state() for at in (chosen[uid], place)))}
+        rivals = {uid: (options[uid][chosen[uid]], options[uid][place]) for uid in contested}
+        related = {uid for uid, both in rivals.items() if are_related(*(one.named_weights for one in both))}
         safe = chosen | dict.fromkeys(contested, place)
         best = await self._pass(options, safe, contested)
         left = [contested]

@@ -278,6 +278,11 @@ class ExpertBackend(Movable):
         """A copy of weights, optimizer state and counters. Pending gradients are not part of it."""
         return self._adam.state()
 
+    @property
+    def named_weights(self) -> dict[str, Tensor]:
+        """The weights, named as in `state`; not copied, if they are the processor's."""
+        return {f"weights.{name}": weights.detach().cpu() for name, weights in self.module.named_parameters()}
+
     def begin_copy(self) -> dict[str, Tensor]:
         """What `state` gives, as far as it is copied yet: `prepare` goes on with it until it holds its "version"."""
         adam, state = self._adam, dict[str, Tensor]()

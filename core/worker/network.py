@@ -305,7 +305,7 @@ class Network:
             self._fall_silent()
         elif not self._forbidden:
             if self.node.hushed:
-                log.info("Joining the network again.")
+                log.info("Joining the network.")
                 self.node.speak()
             for swarm in self._swarms.values():  # also one that came while it was forbidden, had it lasted
                 swarm.thaw()

@@ -72,7 +72,7 @@ def test_what_cannot_be_asked_is_explained(paused: RunningWorker, tmp_path: Path
     with worker(tmp_path) as digits:
         done = hearth(tmp_path, "generate", "x")
         assert digits.status().task == "picture"
-    assert done.returncode == QuestionError.exit_code and "hearth run join text" in done.stderr
+    assert done.returncode == QuestionError.exit_code and "hearth run join text" in done.stderr and not done.stdout
 
 
 def test_it_trains_and_writes_at_once(paused: RunningWorker) -> None:
