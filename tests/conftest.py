@@ -44,6 +44,7 @@ def pytest_configure_node(node: Any) -> None:
         node.workerinput["screen"] = screens.enter_context(desktop())["DISPLAY"]
 
 
+@pytest.hookimpl(trylast=True)  # the reporter is there
 def pytest_configure(config: pytest.Config) -> None:
     """Take the screen that was made for this process, or tell of those who share the tests."""
     if screen := getattr(config, "workerinput", {}).get("screen"):

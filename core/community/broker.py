@@ -96,6 +96,9 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(STOP_S):
                 await self.shutdown()
+        for server in self._servers.values():  # if that took too long
+            if server.instance is not None:
+                server.instance.close()
 
     def update(self) -> None:
         """The runs have changed: they are looked at each time."""

@@ -35,7 +35,6 @@ from core.net.shares import Branch, Shares
 
 log = logging.getLogger(__name__)
 _encode = msgspec.msgpack.Encoder().encode
-UNREAD = "Read the answers that you have asked for first."
 
 
 class Context(NamedTuple):
@@ -159,8 +158,8 @@ class Service:
             self._refuse(link, call.id, "limit", text, 1.0)
         elif size and (lets := self.lets.get(call.method)) is not None and not lets(link.peer, size):
             self._refuse(link, call.id, "busy", f"You have called {call.method} often enough for now.", 0.1)
-        elif self._has_enough(link):
-            self._refuse(link, call.id, "busy", UNREAD, 0.1)
+        elif unread := self._unread(link):
+            self._refuse(link, call.id, "busy", unread, 0.1)
         elif len(link.serving) >= limits.CALLS_BY_PEER:
             self._refuse(link, call.id, "busy", "Too many calls at once. Try again later.", 0.1)
 
@@ -168,11 +167,12 @@ class Service:
         """Where a payload that comes has its room."""
         return self.memory if isinstance(header, Call) else self._answers
 
-    def _has_enough(self, link: Link) -> bool:
-        """Whether as many answers wait for a peer, or for those where it is, as there is memory for."""
+    def _unread(self, link: Link) -> str:
+        """What a peer is told if as many answers wait for it, or for those where it is, as there is memory for."""
         unsent, block, total = self._unsent.of, link.branch[:1], self.memory.total
         crowded = unsent(block) > total * 3 // 4 or (unsent(()) > total and unsent(block) > total // 4)
-        return crowded or unsent(link.branch) > self.memory.by_peer
+        has_enough = crowded or unsent(link.branch) > self.memory.by_peer
+        return "Read the answers that you have asked for first." if has_enough else ""
 
     def _refuse(self, link: Link, number: int, code: str, message: str, points: float) -> None:
         link.post(Fault(number, code, message))
@@ -181,8 +181,7 @@ class Service:
 
     def spend(self, link: Link, cost: float, size: int) -> float:
         """Charge a peer for a frame. Returns the seconds to pause before reading more from it."""
-        quota = self._quotas.get(link.peer)
-        if quota is None:
+        if (quota := self._quotas.get(link.peer)) is None:
             quota = self._quotas[link.peer] = _Quota()
         now = time.monotonic()
         pause = max(quota.calls.spend(cost, now), quota.bytes.spend(size, now) if size else 0.0)
@@ -213,11 +212,10 @@ class Service:
             link.post(Fault(call.id, "busy", "Peers from where you are keep this one busy. Try again later."))
             return max(wait, self.spend(link, 1.0, size_of(parts)))
         request = self._request(link, call, method, parts)
-        cost = 1.0 if request is None else method.cost(request)
-        pause = self.spend(link, cost, size_of(parts))
         if request is None:
             release()
-            return pause
+            return self.spend(link, 1.0, size_of(parts))
+        pause = self.spend(link, cost := method.cost(request), size_of(parts))
         payload = parts if method.decode is None else joined(parts)
         context = Context(link.peer, link.address, time.monotonic() + call.deadline_ms / 1000, link.branch)
         ready: Result | None = None
@@ -322,8 +320,7 @@ class Service:
             link.serving.pop(call.id, None)
             ready = None
             if not future.cancelled():
-                error = future.exception()
-                if error is None:
+                if (error := future.exception()) is None:
                     ready = self._post(link, call, method, future.result(), size_of(payload))
                 elif isinstance(error, Exception):
                     link.post(_failed(call, method, error))
@@ -346,19 +343,19 @@ class Service:
         ready: Result | None,
     ) -> None:
         """Run a handler and send its answer, or send one that is ready, within the call's deadline."""
-        size, has_enough = limits.CHUNK if kind_of(call.method) == "copy" else 0, self._has_enough(link)
+        size, unread = limits.CHUNK if kind_of(call.method) == "copy" else 0, self._unread(link)
         self._unsent.change(link.branch, size)
         try:
-            if ready is None and has_enough:  # by calls that were let in at the same moment
-                raise CallRefused(UNREAD)
+            if ready is None and unread:  # of calls that were let in at the same moment
+                raise CallRefused(unread)
             async with asyncio.timeout_at(context.deadline):
                 try:
                     result = method.handler(request, payload, context) if ready is None else ready
                     if isinstance(result, Awaitable):
                         result = await result
                     answer, data = _answer(call, result)
-                    if size_of(data) > max(size, size_of(payload)) and self._has_enough(link):
-                        raise CallRefused(UNREAD)  # by others that were made meanwhile
+                    if size_of(data) > max(size, size_of(payload)) and (unread := self._unread(link)):
+                        raise CallRefused(unread)  # others were made meanwhile
                 except Exception as error:
                     await link.send(_failed(call, method, error))
                 else:

@@ -153,7 +153,7 @@ async def test_hosts_of_one_block_of_addresses_leave_room_for_others(
             await told_of(one, host)
             await one.exchange.tend()
         whole = len((await hosts[0].book.show(DIGITS.run_id, one.book.week, 0)).bundle)
-        monkeypatch.setattr(credit_exchange, "BLOCK_BYTES", 2 * whole)
+        monkeypatch.setattr(credit_exchange, "BLOCK_BYTES", 5 * whole // 2)
         assert await one.exchange.collect([host.node.peer for host in hosts], {}) == []
         assert len(await one.book.known_weeks(DIGITS.run_id)) == 2
         monkeypatch.setattr(one.node.pool.links[hosts[2].node.peer], "branch", ("192.0.2.0/24", "192.0.2.1", "key"))

@@ -1,7 +1,8 @@
 """Fragments that come whole are tried together, and rounds that lead too far are tried as well."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from core.swarm.trunk.differences import FAR, Differences
 from core.swarm.trunk.together import Together
 
 GOOD, BAD = b"good", b"bad"
+FRAGMENTS = {part: Fragment(np.zeros(3, np.float32), 0) for part in (0, 1)}
 
 
 class Trunk:
@@ -22,9 +24,9 @@ class Trunk:
 
     def __init__(self) -> None:
         self.asked: list[list[list[int]]] = []
-        self.current: set[int] = set()
+        self.heard: dict[int, float] = {}
         self.away = False
-        self.together = Together(self.compare, self.is_whole)
+        self.together = Together(self.compare, lambda: (0, 1), self.heard, (), FRAGMENTS)
 
     async def compare(self, states: Sequence[Mapping[int, bytes]]) -> Compared:
         if self.away:
@@ -32,9 +34,6 @@ class Trunk:
         self.asked.append([[*parts] for parts in states])
         verdicts: list[Verdict] = ["worse" if BAD in parts.values() else "good" for parts in states]
         return Compared(verdicts)
-
-    def is_whole(self, parts: Collection[int]) -> bool:
-        return {0, 1} <= {*parts, *self.current}
 
 
 async def test_who_was_away_has_all_fragments_tried_at_once_and_liars_told_from_the_others() -> None:
@@ -49,7 +48,7 @@ async def test_who_was_away_has_all_fragments_tried_at_once_and_liars_told_from_
     assert trunk.asked == [[[], [0, 1]], [[], [0], [1]]]
 
     trunk.asked.clear()
-    trunk.current = {1}
+    trunk.heard[1] = time.time()
     assert await trunk.together.verdict(0, BAD) == "worse" and trunk.asked == [[[], [0]]]
 
 
@@ -63,9 +62,18 @@ async def test_what_cannot_be_tried_is_not_believed_but_at_a_syncer(monkeypatch:
     trunk.away = False
     assert await trunk.together.verdict(0, GOOD) == "good", "it is tried later, and nobody waits for the other one"
     assert await trunk.together.verdict(0, BAD) is None, "it may be the other one that is old"
-    trunk.current = {1}
+    trunk.heard[1] = time.time()
     assert await trunk.together.verdict(0, BAD) == "worse"
     assert trunk.asked == 3 * [[[], [0]]]
+
+
+async def test_who_is_back_tries_a_fragment_beside_all_that_are_agreed_now() -> None:
+    trunk = Trunk()
+    assert trunk.together.comes_back() and not trunk.together.comes_back(), "once for all fragments"
+    trunk.heard[1] = time.time()
+    assert await trunk.together.verdict(0, GOOD) == "good" and trunk.asked == [[[], [0, 1]]]
+    trunk.heard[1] -= 1.0
+    assert await trunk.together.verdict(0, BAD) is None, "the other one is of before"
 
 
 def test_rounds_lead_no_farther_than_differences_like_those_of_the_trainer_here() -> None:

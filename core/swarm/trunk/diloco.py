@@ -5,7 +5,6 @@ offers the same difference until it is answered, and a syncer counts it once.
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Collection
@@ -35,6 +34,7 @@ from core.contracts.trunk import Agreed, Diloco, Offer
 from core.contracts.trunk_calls import OFFER, STATE, AskState, FragmentAnswer, FragmentOffer, Keeper, State
 from core.contracts.trunk_status import PartStatus, ProgressStatus
 from core.identity import PeerId, parse_peer, peer_text
+from core.net.background import logged
 from core.net.limits import MAX_PAYLOAD
 from core.net.recurring import Recurring
 from core.net.rpc import Context
@@ -67,8 +67,6 @@ CLIPPED_POINTS = 1.0
 """As after a long pause it may happen to an honest one."""
 FASTEST = 4.0
 """Rounds a second: where nobody else can tell, no more than these are believed to have been made."""
-CURRENT_S = 60.0
-"""What was agreed on so short a time ago is not old, unless this PC was away since then."""
 HOSTILE_POINTS = 4.0
 """For what is no difference, such as NaN: the third one soon after means a ban."""
 
@@ -93,11 +91,9 @@ class DiLoCo(Agreement):
         self._differences = Differences()
         self._heard: dict[int, float] = {}
         """When a fragment was agreed on, unix time."""
-        self._back = 0.0
-        """When a fragment showed that this PC had been away, unix time: the others are old, too."""
         self._leads: dict[int, bytes] = {}
         """Marks of the syncers that told of it."""
-        self._together = Together(self.compare, self._is_whole)
+        self._together = Together(self.compare, self._parts, self._heard, self._syncers, self._fragments)
         self._goes_on = False  # with what the trainer here has, as nobody could tell it what is agreed
         self._wire = Wire(self._rules.wire)
         self._saved = 0.0
@@ -108,7 +104,7 @@ class DiLoCo(Agreement):
         self._node.register(self._state, AskState, self._give, cost=4.0)
 
     async def __aenter__(self) -> Self:
-        self._fragments = await asyncio.to_thread(self._kept.load, MOST)
+        self._fragments |= await asyncio.to_thread(self._kept.load, MOST)
         self._tending.start()
         return self
 
@@ -230,16 +226,9 @@ class DiLoCo(Agreement):
         if syncer == self._members.me:
             answer, _ = await self._answer(self._node.peer, offer, payload)
             return answer
-        began = time.monotonic()
+        call, wait, began = self._node.call, 2 * self._rules.grace_s + SLACK_S, time.monotonic()
         try:
-            answer, data = await self._node.call(
-                parse_peer(syncer),
-                self._offer,
-                offer,
-                FragmentAnswer,
-                payload,
-                deadline_s=2 * self._rules.grace_s + SLACK_S,
-            )
+            answer, data = await call(parse_peer(syncer), self._offer, offer, FragmentAnswer, payload, deadline_s=wait)
         except (PeerUnreachable, CallTimeout):
             self._leases.failed(syncer)
             raise
@@ -258,8 +247,9 @@ class DiLoCo(Agreement):
         known, newer = self._fragments.get(part), None
         if answer.kind == "state":
             newer = self._fitting(part, fragments.load(data, MOST))
-            if known is not None and time.time() - self._back > CURRENT_S:
-                self._come_back(part)
+            if known and newer.version > known.version + fragments.STALE and self._together.comes_back():
+                for other in self._sizes.keys() - self._syncers.keys() - {part}:
+                    self._node.start(logged(self._look(other), "fragment"), "fragments after a while")
             is_led = self._leases.is_led_by(part, syncer)
             if not (self._can_be(part, newer) if is_led is None else is_led):
                 log.warning("Peer %s has no fragment %d of the trunk that others know.", syncer[:8], part)
@@ -280,17 +270,9 @@ class DiLoCo(Agreement):
             self._fragments[part] = newer
         self._leads[part] = mark(syncer)
 
-    def _come_back(self, part: int) -> None:
-        """A fragment is far ahead of what is known here: ask for the others now, as it may not fit to old ones."""
-        self._back = time.time()
-
-        async def ask(other: int) -> None:
-            with contextlib.suppress(HearthError):
-                async with self._asking.setdefault(other, asyncio.Lock()):
-                    await self._agree(Offer(other, 0, 0, self._sizes[other][1]), b"")
-
-        for other in self._sizes.keys() - self._syncers.keys() - {part}:
-            self._node.start(ask(other), "fragments after a while")
+    async def _look(self, part: int) -> None:
+        """Ask what is agreed of a fragment, for a trial of another one."""
+        await self.agree(Offer(part, 0, 0, self._sizes[part][1]), b"", 0.0)
 
     async def _try(self, part: int, newer: Fragment, syncer: str) -> None:
         """Have the trainer here try a fragment that it has of its syncer's word (NetworkError: it is of no use)."""
@@ -304,12 +286,9 @@ class DiLoCo(Agreement):
             self._leads.pop(part, None)
             raise CallRefused(f"Peer {syncer[:8]} gave a fragment of the trunk that is of no use.")
 
-    def _is_whole(self, parts: Collection[int]) -> bool:
-        """Whether all fragments of the trunk but some are as they are agreed now."""
-        since = max(time.time() - CURRENT_S, self._back)
-        here = {*parts, *self._syncers}
-        others = all(part in here or self._heard.get(part, 0.0) >= since for part in self._sizes)
-        return others and sum(size for size, _ in self._sizes.values()) == self._numbers
+    def _parts(self) -> Collection[int]:
+        """All that the trunk is cut into; none: the trainer here has not told of all yet."""
+        return self._sizes if sum(size for size, _ in self._sizes.values()) == self._numbers else ()
 
     def _can_be(self, part: int, newer: Fragment) -> bool:
         """Whether the trunk can have come so far since this PC heard of it last, if it did since it was started."""

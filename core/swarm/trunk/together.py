@@ -5,32 +5,63 @@ Whoever was away for long has an old trunk, to which a single new fragment may n
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
+from core.averaging.fragment import Fragment
 from core.contracts.errors import CallTimeout
 from core.contracts.taking_on import Compared, Verdict
 
 GATHER_S = 5.0
 """For the other fragments, if they are old as well."""
+CURRENT_S = 60.0
+"""What was agreed on so short a time ago is not old, unless this PC was away since then."""
 
 
 class Together:
     """Of one run."""
 
     def __init__(
-        self, compare: Callable[..., Awaitable[Compared]], is_whole: Callable[[Collection[int]], bool]
+        self,
+        compare: Callable[..., Awaitable[Compared]],
+        parts: Callable[[], Collection[int]],
+        heard: Mapping[int, float],
+        synced: Collection[int],
+        fragments: Mapping[int, Fragment],
     ) -> None:
         """
         Args:
             compare: tries trunks, as `Agreement.compare`.
-            is_whole: whether all other fragments are up to date, beside some.
+            parts: all that the trunk is cut into; none: that is not known yet.
+            heard: when each fragment was agreed on last, unix time.
+            synced: the fragments that are synced here.
+            fragments: as they are agreed, as far as the worker knows.
         """
-        self._compare, self._is_whole = compare, is_whole
+        self._compare, self._parts = compare, parts
+        self._heard, self._synced, self._fragments = heard, synced, fragments
+        self._back = 0.0
         self._waiting: dict[int, bytes] = {}
         """The numbers of fragments that are to be tried."""
         self._verdicts: dict[int, Verdict | None] = {}
         """On those that were tried last."""
         self._came, self._trying = asyncio.Event(), asyncio.Lock()
+
+    def comes_back(self) -> bool:
+        """A fragment is far ahead of what is known here: this PC was away, and the others are old, too.
+
+        Returns:
+            Whether that is news.
+        """
+        news = time.time() - self._back > CURRENT_S
+        if news:
+            self._back = time.time()
+        return news
+
+    def _is_whole(self, tried: Collection[int]) -> bool:
+        """Whether all fragments of the trunk but some are as they are agreed now."""
+        since, parts = max(time.time() - CURRENT_S, self._back), self._parts()
+        old = {part for part in parts if self._heard.get(part, 0.0) < since}
+        return bool(parts) and old <= {*tried, *self._synced}
 
     async def verdict(self, part: int, numbers: bytes) -> Verdict | None:
         """On a fragment, once the others that are to be tried are here as well.
@@ -80,9 +111,12 @@ class Together:
         return "good"
 
     async def _judge(self, numbers: Mapping[int, bytes]) -> dict[int, Verdict]:
-        """All at once; if that is not good, each by itself."""
-        [_, together] = (await self._compare([{}, numbers])).verdicts
+        """All at once; if that is not good, each by itself. The trainer of a PC that was away still has old ones when
+        the worker knows newer ones."""
+        is_back = time.time() - self._back < CURRENT_S
+        beside = {part: it.numbers.tobytes() for part, it in self._fragments.items()} if is_back else {}
+        [_, together] = (await self._compare([{}, {**beside, **numbers}])).verdicts
         if together == "good" or len(numbers) == 1:
             return dict.fromkeys(numbers, together)
-        each = (await self._compare([{}, *({part: some} for part, some in numbers.items())])).verdicts[1:]
+        each = (await self._compare([{}, *({**beside, part: some} for part, some in numbers.items())])).verdicts[1:]
         return dict(zip(numbers, each, strict=True))
