@@ -28,6 +28,7 @@ from core.experts.grid import Grid
 from core.identity import Identity, peer_text
 from core.net.rpc import Context
 from core.swarm.members import Members
+from core.swarm.trunk import leases as leases_module
 from core.swarm.trunk.agreement import agreement_of
 from core.swarm.trunk.diloco import DiLoCo
 from core.swarm.trunk.figures import to_next_turn
@@ -313,7 +314,9 @@ def test_a_claim_alone_takes_no_fragment_from_its_syncer() -> None:
     assert syncer_of(0, keepers) == liar, "nobody else claims it"
 
 
-async def test_who_distrusts_a_syncer_goes_on_though_its_heir_may_not_know_of_that(tmp_path: Path) -> None:
+async def test_who_distrusts_a_syncer_goes_on_though_its_heir_may_not_know_of_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with trainers(tmp_path, 2) as ([trainer, liar], _):
         leases, name = trainer.worker._leases, peer_text(liar.node.id)
         await until(lambda: name in leases.keepers, "the other one")
@@ -323,6 +326,8 @@ async def test_who_distrusts_a_syncer_goes_on_though_its_heir_may_not_know_of_th
         await leases.look()
         assert name not in leases.keepers
         leases.keepers["ab" * 32] = Keeper(dict.fromkeys(range(PARTS), 10**6), [])  # it follows the liar
+        assert not leases.due(range(PARTS)).claims, "it is the heir's turn"
+        monkeypatch.setattr(leases_module, "HEIR_S", 0.0)
         assert {*leases.due(range(PARTS)).claims} == theirs
 
 

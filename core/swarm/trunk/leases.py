@@ -28,6 +28,8 @@ TICK_S = 2.0
 RENEW_S = 8.0
 EXPIRY_S = 25.0
 """Of what peers tell of fragments: so long a dead syncer that nobody asked is taken for alive."""
+HEIR_S = 6.0
+"""For so long others leave a fragment to its heir, if strangers claim it as well: three looks."""
 AWAY_S = 600.0
 """Who has heard nothing for so long does not say any more whom it follows."""
 
@@ -59,7 +61,9 @@ class Leases:
         self._out: dict[str, float] = {}
         """Peers of which nothing counts, and until when, time.monotonic()."""
         self._usurped: set[int] = set()
-        """Fragments that these claim: nobody is waited for who may not know them."""
+        """Fragments that these claim: an heir may not know that they are none."""
+        self._vacant: dict[int, float] = {}
+        """Fragments without a syncer, and since when, time.monotonic()."""
         self._expires: dict[str, float] = {}
         """Of what was read last: keys cost nothing, and are many."""
         self._told, self._told_at = mine(), float("-inf")
@@ -102,11 +106,14 @@ class Leases:
         Args:
             parts: the fragments that there are.
         """
-        due, me, mine = Due([], []), self._members.me, self._mine()
-        for part in sorted(parts):
-            syncer = syncer_of(part, self.keepers)
-            if syncer is None and (heir_of(part, self.keepers) == me or (part in self._usurped and mine.able)):
-                due.claims.append(part)
+        due, me, mine, now = Due([], []), self._members.me, self._mine(), time.monotonic()
+        syncers = {part: syncer_of(part, self.keepers) for part in sorted(parts)}
+        self._vacant = {part: self._vacant.get(part, now) for part, syncer in syncers.items() if syncer is None}
+        for part, syncer in syncers.items():
+            if syncer is None:
+                is_late = part in self._usurped and mine.able and now - self._vacant[part] >= HEIR_S
+                if is_late or heir_of(part, self.keepers) == me:
+                    due.claims.append(part)
             elif part in mine.syncs and syncer != me:
                 due.leaves.append(part)
         return due
