@@ -247,15 +247,15 @@ class DiLoCo(Agreement):
         known, newer = self._fragments.get(part), None
         if answer.kind == "state":
             newer = self._fitting(part, fragments.load(data, MOST))
-            if known and newer.version > known.version + fragments.STALE and self._together.comes_back():
-                for other in self._sizes.keys() - self._syncers.keys() - {part}:
-                    self._node.start(logged(self._look(other), "fragment"), "fragments after a while")
             is_led = self._leases.is_led_by(part, syncer)
             if not (self._can_be(part, newer) if is_led is None else is_led):
                 log.warning("Peer %s has no fragment %d of the trunk that others know.", syncer[:8], part)
                 self._node.strike(parse_peer(syncer), CLIPPED_POINTS)
                 self._leases.failed(syncer)
                 raise CallRefused(f"Peer {syncer[:8]} is not followed by others.")
+            if known and newer.version > known.version + fragments.STALE and self._together.comes_back():
+                for other in self._sizes.keys() - self._syncers.keys() - {part}:
+                    self._node.start(logged(self._look(other), "fragment"), "fragments after a while")
         elif answer.kind == "rounds":
             if known is None:
                 raise ProtocolError("Rounds came of a fragment that is not here.")
