@@ -16,6 +16,7 @@ from core.swarm import trunk
 from core.swarm.trunk.agreement import Agreement, agreement_of
 from core.training.trunk.exchange import agree
 from tests.joined_calls import join
+from tests.workers import PATIENCE_S
 
 DOUBLING = '''
 import struct
@@ -93,7 +94,7 @@ async def test_what_cannot_be_agreed_on_is_an_error_and_who_does_not_wait_cancel
     with pytest.raises(ComputeError, match="not finite"):
         await agree(calls, Offer(4, 0, 1), numbers, 8)
     waiting = asyncio.create_task(agree(calls, Offer(1, 0, 1), numbers, 8))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         await doubling.begun.wait()
         waiting.cancel()
         await doubling.cancelled.wait()

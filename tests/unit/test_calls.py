@@ -29,6 +29,7 @@ from core.pipe import frames
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import HEAD, MAX_BODY, MAX_PAYLOAD, Frame, Frames, Kind, Payload
 from tests.joined_calls import join
+from tests.workers import PATIENCE_S
 
 
 class Question(msgspec.Struct, frozen=True, array_like=True):
@@ -134,7 +135,7 @@ async def test_what_a_peer_calls_its_fault_never_chooses_the_error_raised_here(c
 
     ends.there.register(NEVER, fail)
     with pytest.raises(RemoteFault, match="Because") as caught:
-        async with asyncio.timeout(10):  # not to wait for ever if it does not
+        async with asyncio.timeout(PATIENCE_S):  # not to wait for ever if it does not
             await ends.here.call(NEVER, Question(""))
     assert (type(caught.value), caught.value.fault) == (RemoteFault, code)
 
@@ -147,7 +148,7 @@ async def test_an_error_that_is_made_otherwise_than_the_rest_travels_too() -> No
 
     ends.there.register(NEVER, fail)
     with pytest.raises(RecordError, match="Forged"):
-        async with asyncio.timeout(10):  # not to wait for ever if it does not
+        async with asyncio.timeout(PATIENCE_S):  # not to wait for ever if it does not
             await ends.here.call(NEVER, Question(""))
 
 

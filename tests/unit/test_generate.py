@@ -21,6 +21,7 @@ from core.training.asking import ask
 from core.training.tasks import task
 from core.worker.prompts import Text
 from tests.unit.text_run import SMALL, Setup, text_run
+from tests.workers import PATIENCE_S
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ async def test_training_is_held_while_a_text_is_written_and_goes_on_at_its_end(
                 if end == "left" and texts.qsize() > 10:
                     break
 
-    async with setup.running(), asyncio.timeout(60):
+    async with setup.running(), asyncio.timeout(PATIENCE_S):
         while not trainer.step:  # noqa: ASYNC110  (training goes on)
             await asyncio.sleep(0)
         reading = asyncio.create_task(read())
@@ -141,7 +142,7 @@ async def test_without_experts_it_says_so(setup: Setup) -> None:
 async def test_a_text_that_nobody_reads_on_is_left(setup: Setup) -> None:
     async with setup.running():
         stream = ask(setup.trainer, Generate(b"import", 10_000, 0.7, 1))
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             await anext(stream)
             await stream.aclose()
             calls = setup.runtime.calls

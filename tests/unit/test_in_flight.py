@@ -23,6 +23,7 @@ from core.training.trainer import Trainer
 from tests.experts import all_experts
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.unit.text_run import SMALL, Setup, text_run
+from tests.workers import PATIENCE_S
 
 
 class Far:
@@ -86,7 +87,7 @@ async def training(host: Callable[[Runtime], HostT], in_flight: int) -> AsyncIte
     trainer = Trainer(manifest, {LOCAL: around}, LocalDirectory(experts), kernel_gate)
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
     kernel_gate.open()
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(PATIENCE_S):
         yield trainer, around
     for task in tasks:
         task.cancel()
@@ -141,7 +142,7 @@ async def test_an_evaluation_during_which_a_layers_experts_are_gone_costs_no_bat
     trainer = Trainer(manifest, {LOCAL: Leaving(runtime)}, directory, kernel_gate, on_evaluated=curve.append)
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
     kernel_gate.open()
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(PATIENCE_S):
         await until(lambda: trainer.step == 1)
         for _ in range(100):  # it asks, and finds nobody
             await asyncio.sleep(0)
@@ -188,7 +189,7 @@ async def test_fewer_batches_are_on_the_way_while_the_peers_do_not_keep_up() -> 
     seen = list[int]()
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
     kernel_gate.open()
-    async with asyncio.timeout(90):
+    async with asyncio.timeout(PATIENCE_S):
         while trainer.step < 300:
             await asyncio.sleep(0)
             if trainer.step >= 60:

@@ -21,6 +21,7 @@ from core.net.line import SIZES, LineTest
 from core.net.rpc import Context, Payload, RpcNode
 from core.net.shaping import BURST_S, OVERHEAD, Bucket, Shaper
 from core.policy.limits.bandwidth import UNMEASURED, limits
+from tests.workers import PATIENCE_S
 
 KB = 1000.0
 ONE, TWO = PeerId(bytes(32)), PeerId(bytes([1]) * 32)
@@ -170,7 +171,7 @@ async def pair(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[RpcNode, 
 
 
 async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 

@@ -17,6 +17,7 @@ from core.pipe.calls import Calls
 from core.pipe.compute_end import INBOX, Pipe
 from core.pipe.frames import Data, Frame, Frames, Kind
 from core.runtime.kernel_gate import KernelGate
+from tests.workers import PATIENCE_S
 
 
 def frame(method: Described[Any], request: object = None, number: int = 1, payload: Data = b"") -> bytes:
@@ -61,7 +62,7 @@ async def test_calls_are_served_in_order_and_answered(ends: Ends) -> None:
     calls.listen(THREADS, order.append)
     calls.register(STOP, stop)
     Pipe((ends.theirs, ends.back), calls)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         for number in range(3 * INBOX):
             ends.say(frame(THREADS, number), frame(STOP, None, number))
             answer = await asyncio.to_thread(ends.heard)
@@ -75,7 +76,7 @@ async def test_a_large_payload_arrives_whole(ends: Ends) -> None:
     calls, payload = Calls(), bytes(range(256)) * 8192
     calls.register_carrier(carry, lambda request, data, call: (request + 1, data))
     Pipe((ends.theirs, ends.back), calls)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         for number in (1, 2):
             sending = asyncio.create_task(asyncio.to_thread(_write_all, ends, frame(carry, 7, number, payload)))
             answer = await asyncio.to_thread(ends.heard)
@@ -95,7 +96,7 @@ async def test_rubbish_is_told_after_what_came_before(ends: Ends) -> None:
     Pipe((ends.theirs, ends.back), calls)
     ends.say(frame(TRAIN))
     os.write(ends.write_end, b"\xff" * 64)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         with pytest.raises(ProtocolError):
             await calls.failed()
     assert trained.is_set()

@@ -14,6 +14,7 @@ from core.net.relay import CLIENT_BYTES_PER_S, WINDOW, pace
 from core.net.relayed import Pipe, RelayEnds
 from core.net.rpc import RpcNode
 from core.net.secure import SecureStream, secure
+from tests.workers import PATIENCE_S
 
 ALICE, BOB, MALLORY = (Identity(bytes([number]) * 32) for number in range(3))
 HOME = "192.168.1.2:4000"
@@ -155,7 +156,7 @@ async def test_an_answered_piece_has_none_missing_before_it() -> None:
     early = [asyncio.create_task(pipe.take(number, bytes([number]))) for number in range(1, WINDOW)]
     await asyncio.wait(early, timeout=0.05)
     assert not any(taken.done() for taken in early)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         await pipe.take(0, b"\0")
         await asyncio.gather(*early)
         assert await pipe.read_exact(WINDOW) == bytes(range(WINDOW))

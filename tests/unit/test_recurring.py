@@ -11,6 +11,7 @@ from core.contracts.errors import NetworkError
 from core.net import recurring
 from core.net.recurring import TOLD, Recurring
 from tests.translations import ROOT, sentences
+from tests.workers import PATIENCE_S
 
 
 async def times(count: int, step: Callable[[int], Awaitable[None]]) -> tuple[Recurring, list[float]]:
@@ -26,7 +27,7 @@ async def times(count: int, step: Callable[[int], Awaitable[None]]) -> tuple[Rec
 
     made = Recurring("hosting", counted, lambda: 0.01)
     made.start()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         await done.wait()
     await asyncio.sleep(0)
     await made.stop()
@@ -74,7 +75,7 @@ async def test_a_wake_ends_a_rest_but_not_one_after_an_error() -> None:
 
     made = Recurring("hosting", once_wrong, lambda: 0.2 if len(calls) == 2 else 30.0)
     made.start()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while len(calls) < 3:
             made.wake.set()
             await asyncio.sleep(0.005)

@@ -29,6 +29,7 @@ from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from tests.joined_calls import join
+from tests.workers import PATIENCE_S
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
 TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 1_000_000, 3600.0, 1.0, 0.0, 1, 1, 7)
@@ -86,7 +87,7 @@ class Host:
         return self.worker.exchange(SERVE, ExpertCall(peer, direction, request), payload, deadline)
 
     async def answer(self, asked: Asked) -> tuple[ExpertReply, bytes]:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             reply, data = await asked
         return msgspec.msgpack.decode(reply, type=ExpertReply), b"".join(cast(list[bytes], data))
 
@@ -337,7 +338,7 @@ async def test_peers_wait_behind_a_person_who_asks_but_not_for_long() -> None:
             await host.answer(asked)
             assert time.monotonic() - start > 0.5, "a tenth of the time is the peers'"
             assert share == 0.1 and seconds < 0.1
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             await own
             while host.kernel_gate.is_aside:  # noqa: ASYNC110  (it ends soon)
                 await asyncio.sleep(0.01)
@@ -353,5 +354,5 @@ async def test_own_training_waits_for_the_end_of_all_answers() -> None:
                 await host.runtime.forward([Call(A, rows(1))], inference=True)
             await host.runtime.forward([Call(A, rows(1))], inference=True)
             assert not own.done()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             await own

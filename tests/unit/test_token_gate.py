@@ -36,6 +36,7 @@ from tests.dht_peers import LOOPBACK, Peer, peer, until
 from tests.mqtt import Server
 from tests.unit.test_access import RUN
 from tests.unit.test_signed_manifest import ORGANISER, STRANGER
+from tests.workers import PATIENCE_S
 
 HELLO = of_run("host.hello", RUN.run_id)
 KEY = f"{RUN.run_id}.0.1"
@@ -234,7 +235,7 @@ async def test_the_broker_of_a_backbone_peer_asks_for_tokens_too(
             write(crowd.first.folder, REVOKED_FILE, void)
             await crowd.first.gate.tend()
             with pytest.raises(aiomqtt.MqttError):
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(PATIENCE_S):
                     await anext(aiter(client.messages))
         here.leave(RUN.run_id)
 

@@ -21,6 +21,7 @@ from core.training import trunk
 from core.training.trainer import Trainer
 from tests.experts import all_experts
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
+from tests.workers import PATIENCE_S
 
 IN_FOURS = '''
 import asyncio
@@ -95,7 +96,7 @@ async def test_a_strategy_gathers_gradients_and_agrees_beside_training() -> None
     trainer, runtime, strategy = trained_by(InFours())
     begun = trainer.state()
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         while trainer.step < 5:
             assert not any(task.done() for task in tasks)
             await asyncio.sleep(0)
