@@ -274,7 +274,7 @@ async def main():
     trainer = Trainer(manifest, {LOCAL: runtime}, LocalDirectory(experts), kernel_gate, data)
     kernel_gate.open()
     tasks = [asyncio.create_task(runtime.run()), asyncio.create_task(trainer.run())]
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(200):
         while trainer.step < 3:
             await asyncio.sleep(0.01)
     await trainer.evaluate()
