@@ -48,8 +48,7 @@ def generate(options: argparse.Namespace) -> None:
         began = began or time.monotonic()
         if not count:
             clear()
-        if not count and not options.json:  # what is refused has no text
-            print(options.prompt, end="")
+            print("" if options.json else options.prompt, end="")  # not before: what is refused has no text
         count += 1
         if options.json:
             print(msgspec.json.encode(piece).decode(), flush=True)
