@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from core import consent, key_file
+from core import consent, key_file, logs
 from core.community.ledger import Ledger
 from core.contracts import manifest
 from core.contracts.errors import NotRunning
@@ -35,6 +35,9 @@ PATIENCE_S = 240.0
 """How long a condition may take on a busy machine before the test fails; never how long it should take."""
 LOOK_S = 0.02, 0.25
 """Between two looks whether it holds: at first, and after a while, or where a look takes long."""
+
+LINES = 40
+"""Of the log of each worker of a test that failed."""
 
 usual_share = 100
 """Percent of the time for which compute works unless a test says how much; `tests/swarm` lowers it."""
@@ -143,6 +146,11 @@ class RunningWorker:
             return psutil.Process(pids[0]) if pids else None
         return None
 
+    def log(self) -> list[str]:
+        """What it has written, line by line."""
+        file = self.folder / logs.FILE
+        return file.read_text("utf-8", "replace").splitlines() if file.exists() else []
+
     def give(self, share: int) -> None:
         """Have compute work for so many percent of the time and rest in between, from now on: what a test waits for
         otherwise comes no later, and leaves the processor to other tests."""
@@ -179,7 +187,8 @@ def worker(folder: Path, *arguments: str, program: str = "core", share: int | No
 
 
 class Workers(contextlib.ExitStack):
-    """Several that end at once: if they did so one after the other, the last ones would train in the meantime."""
+    """Several that end at once: if they did so one after the other, the last ones would train in the meantime. Where a
+    test fails, it tells what each has written last."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -192,6 +201,12 @@ class Workers(contextlib.ExitStack):
         self.callback(running.close)
         self.callback(self._leave)  # which comes first
         return running
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> bool:
+        if kind is not None:
+            for running in self._started:
+                print(f"--- {running.folder.name}:", *running.log()[-LINES:], sep="\n")
+        return super().__exit__(kind, *rest)
 
     def _leave(self) -> None:
         for running in self._started:

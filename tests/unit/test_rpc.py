@@ -88,15 +88,15 @@ async def within(condition: Callable[[], Any]) -> None:
             await asyncio.sleep(0.005)
 
 
-Start = Callable[[], Awaitable[RpcNode]]
+Start = Callable[..., Awaitable[RpcNode]]
 
 
 @pytest.fixture
 async def start() -> AsyncIterator[Start]:
     async with contextlib.AsyncExitStack() as stack:
 
-        async def one() -> RpcNode:
-            node = await stack.enter_async_context(RpcNode(Identity.generate(), listen=LOOPBACK))
+        async def one(listen: tuple[str, ...] = LOOPBACK) -> RpcNode:
+            node = await stack.enter_async_context(RpcNode(Identity.generate(), listen=listen))
             node.register("add_one", Number, add_one)
             node.register("echo", Number, echo, max_payload=32 * MIB)
             return node
@@ -472,9 +472,9 @@ async def test_idle_connections_are_closed_and_made_again(
 
 async def test_the_pool_is_bounded(start: Start, alice: RpcNode, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CONNECTIONS", 4)
-    others = [await start() for _ in range(7)]
+    others = [await start(LOOPBACK[:1]) for _ in range(7)]
     for other in others:  # at one address: who is at another one is of another network, and goes later
-        alice.learn(PeerAddress(other.peer, other.address().addresses[:1]))
+        alice.learn(other.address())
         await alice.call(other.peer, "add_one", Number(1), Number, deadline_s=60)
     assert set(alice.pool.links) == {other.peer for other in others[-4:]}  # the longest unused have gone
     gate = Gate()
