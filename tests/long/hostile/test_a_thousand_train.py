@@ -70,6 +70,8 @@ LIARS = 200
 TRAINERS, LYING = 4, 1
 STEPS = 400
 """Of each honest trainer."""
+TELL = 50
+"""Steps after which it is told how far they are."""
 ONE_WAY_S = 0.01, 0.08
 POINTS, SLOW_S = 2.0, 30.0
 LOOK_S = 0.5
@@ -263,7 +265,11 @@ async def _measure(liars: int, lying: int) -> Seen:
     hosting = [asyncio.create_task(host.runtime.run()) for host in world.hosts.values()]
     training = [asyncio.create_task(peer.run()) for peer in peers]
     steps, moved, slow = [0] * len(honest), [0.0] * len(honest), 0.0
-    while min(peer.trainer.step for peer in honest) < STEPS:
+    told = 0
+    while (least := min(peer.trainer.step for peer in honest)) < STEPS:
+        if least >= told + TELL:
+            told = least
+            print(f"{told} of {STEPS} steps: {await _accuracy(honest[0]):.1f}%", flush=True)
         await asyncio.sleep(LOOK_S)
         for task in (*hosting, *training):
             assert not task.done() or task.result()
@@ -272,17 +278,20 @@ async def _measure(liars: int, lying: int) -> Seen:
                 steps[i], moved[i] = peer.trainer.step, loop.time()
             elif peer.trainer.step < STEPS:
                 slow = max(slow, loop.time() - moved[i])
-    seconds, accuracy = loop.time(), list[float]()
-    _, held_out = digits.read()
-    for peer in honest:
-        outputs, _ = await peer.trainer.infer(held_out.inputs)
-        accuracy.append(100 * float((outputs.argmax(1) == held_out.labels).float().mean()))
+    seconds, accuracy = loop.time(), [await _accuracy(peer) for peer in honest]
     for task in (*training, *hosting):
         task.cancel()
     for task in (*training, *hosting):
         with suppress(asyncio.CancelledError):
             await task
     return Seen(accuracy, slow, seconds)
+
+
+async def _accuracy(peer: TrainingPeer) -> float:
+    """Percent."""
+    _, held_out = digits.read()
+    outputs, _ = await peer.trainer.infer(held_out.inputs)
+    return 100 * float((outputs.argmax(1) == held_out.labels).float().mean())
 
 
 def measure(liars: int, lying: int) -> Seen:
