@@ -202,11 +202,11 @@ class Workers(contextlib.ExitStack):
         self.callback(self._leave)  # which comes first
         return running
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> bool:
+    def __exit__(self, kind: type[BaseException] | None, *rest: Any) -> None:
         if kind is not None:
             for running in self._started:
                 print(f"--- {running.folder.name}:", *running.log()[-LINES:], sep="\n")
-        return super().__exit__(kind, *rest)
+        super().__exit__(kind, *rest)
 
     def _leave(self) -> None:
         for running in self._started:
