@@ -72,8 +72,7 @@ def test_trunks_stay_equal_though_trainers_are_killed_frozen_and_come_back(tmp_p
         met = swarm.joined("first", "second", "third", after=by_itself)
         swarm.all_take_part()
         assert "trainers agree by dedloc" in hearth(first.folder, "trunk").stdout
-        log = backbone.folder / "logs" / "hearth.log"
-        wait_until(lambda: "Reduced for step" in log.read_text("utf8"), "help of a peer without compute", PATIENCE_S)
+        wait_until(lambda: "Reduced for step" in backbone.log(), "help of a peer without compute", PATIENCE_S)
         assert backbone.compute() is None
 
         logs = {called(running): Log(running.folder) for running in (first, trainers["second"])}

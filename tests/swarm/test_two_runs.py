@@ -74,9 +74,7 @@ def test_two_runs_of_one_name_never_meet(tmp_path: Path) -> None:
                 assert [path.name for path in pc.folder.glob("runs/*")] == [run_id]
                 assert pc.ask("totals", {}, Totals).all.runs.keys() == {run_id}
                 assert all(peer.faults == 0 for peer in network(pc).peers)
-                assert "it belongs to" not in (pc.folder / "logs" / "hearth.log").read_text(), (
-                    "a part of the other run came"
-                )
+                assert "it belongs to" not in pc.log(), "a part of the other run came"
 
 
 def test_the_run_of_the_settings_can_be_left_as_well(tmp_path: Path) -> None:

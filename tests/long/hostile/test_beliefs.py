@@ -55,8 +55,7 @@ def test_states_that_are_none_are_set_aside(swarm: Swarm, name: str) -> None:
         assert max(updates(swarm.honest).values()) < POSSIBLE and len(updates(swarm.honest)) == 32
         for worker in swarm.honest:
             worker.until(lambda status: (status.accuracy or 0.0) >= WITHIN_2_POINTS, "reading as in peace")
-            log = (worker.folder / "logs" / "hearth.log").read_text()
-            assert not any(sign in log for sign in SIGNS)
+            assert not any(sign in worker.log() for sign in SIGNS)
 
 
 TRUNKS: dict[str, dict[str, object]] = {
@@ -79,11 +78,10 @@ def test_a_trunk_of_noise_is_set_aside_whatever_strategy_the_run_has(tmp_path: P
         first = swarm.start("one")
         first.until(lambda status: (status.accuracy or 0.0) > LEARNT, "learning")
         with attack(swarm, Order("", leads=True, ghosts=2, run=str(run))):
-            log = first.folder / "logs" / "hearth.log"
-            first.until(lambda _: SET_ASIDE[strategy] in log.read_text(), "a lie that is set aside")
+            first.until(lambda _: SET_ASIDE[strategy] in first.log(), "a lie that is set aside")
             [sight] = swarm.watch(WATCHED_S)
             print(f"{strategy}: {sight}")
             assert sight.steps > 0 and sight.slow_s < SLOW_S and sight.grown_mb < GROWN_MB
             first.until(lambda status: (status.accuracy or 0.0) >= WITHIN_2_POINTS, "reading as in peace")
             assert first.status().step < POSSIBLE
-            assert not any(sign in log.read_text() for sign in SIGNS)
+            assert not any(sign in first.log() for sign in SIGNS)

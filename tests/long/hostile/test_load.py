@@ -40,7 +40,7 @@ def test_honest_ones_under_heavy_load_adopt_nothing_of_each_other(tmp_path: Path
             swarm.start(str(name))
 
         def signs() -> list[str]:
-            logs = ((worker.folder / "logs" / "hearth.log").read_text().splitlines() for worker in swarm.honest)
+            logs = (worker.log().splitlines() for worker in swarm.honest)
             return [line for log in logs for line in log if any(sign in line for sign in SIGNS)]
 
         last = [(time.monotonic(), signs())]

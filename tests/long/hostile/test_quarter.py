@@ -109,4 +109,4 @@ def test_a_quarter_of_all_that_lie_and_flood_cost_the_others_little(swarm: Swarm
     assert all(later < QUESTIONS_PER_S * HONEST for _, later in rates.values()), "left out"
     wait_until(lambda: len(updates(swarm.honest)) == 32, "all experts on honest hosts", LEFT_OUT_S)
     for worker in swarm.honest:
-        assert not any(sign in (worker.folder / "logs" / "hearth.log").read_text() for sign in SIGNS)
+        assert not any(sign in worker.log() for sign in SIGNS)
