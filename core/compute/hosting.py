@@ -83,8 +83,8 @@ class Residents:
                 if chosen is not None:
                     number = chosen[uid]
                     refused |= dict.fromkeys([*states][:number], notice("checkpoint.worse"))
-                else:  # that one peer names a great number is no reason to prefer its state
-                    number = len(states) if uid in self.backends else len(options) // 2
+                else:
+                    number = len(states) if uid in self.backends else _untried(backend, options)
                 if number < len(states) and options[number].version > backend.version:
                     backend.adopt([*states.values()][number])
                     newer.append(str(uid))
@@ -192,6 +192,21 @@ class _Found(NamedTuple):
     """Newer ones, by file."""
     options: list[ExpertBackend]
     """With these, and as it is here if it was ever trained."""
+
+
+def _untried(backend: ExpertBackend, options: Sequence[ExpertBackend]) -> int:
+    """The place of the state that a new host goes on from where none can be tried: the one in the middle of those that
+    what is here, first weights as a rule, can have become. That one peer names a great number is no reason to prefer
+    its state.
+
+    Args:
+        backend: the expert as it is here.
+        options: its states.
+    """
+    here = backend.named_weights
+    related = [place for place, one in enumerate(options) if are_related(one.named_weights, here)]
+    likely = related or range(len(options))
+    return likely[len(likely) // 2]
 
 
 def load_part(owner: ExpertBackend | Trainer, data: bytes) -> None:

@@ -219,50 +219,49 @@ class Trials:
         self._trainer, self._directory, self._hosts = trainer, directory, hosts
 
     async def best(self, options: Mapping[Uid, Sequence[ExpertBackend]]) -> dict[Uid, int] | None:
-        """Which state each expert is to go on from: the first one that does about as well as the others.
+        """Which state each expert is to go on from: from the last one on to each that does about as well or better.
 
         All are tried together, and taken apart only if they do worse than what they would replace: what one expert is
         worth hardly shows. For the same reason no others count for the samples that chose one of them.
 
         Args:
-            options: states of each expert, the one that is wanted first.
+            options: states of each expert, the one that is wanted first, and what there is without the others last.
 
         Returns:
             The place of the state, by expert; None: they cannot be tried now.
         """
-        chosen = dict.fromkeys(options, 0)
+        chosen = places = {uid: len(states) - 1 for uid, states in options.items()}
         try:
             async with asyncio.timeout(WITHIN_S):
-                for place in range(1, max(map(len, options.values()), default=0)):
+                while rivals := {uid: place - 1 for uid, place in places.items() if place}:
                     if not self._trainer.step:
                         raise ComputeError("What has not learnt anything tells nothing.")
-                    await self._contest(options, chosen, place)
+                    chosen |= await self._contest(options, chosen, rivals)
+                    places = rivals
         except (ComputeError, TimeoutError) as error:
             log.info("States of %d experts could not be tried: %s", len(options), str(error) or "it took too long")
             return None
         return chosen
 
     async def _contest(
-        self, options: Mapping[Uid, Sequence[ExpertBackend]], chosen: dict[Uid, int], place: int
-    ) -> None:
-        """Have what is chosen compete with what is at a later place."""
-        contested = [uid for uid, states in options.items() if len(states) > place]
-        rivals = {uid: (options[uid][chosen[uid]], options[uid][place]) for uid in contested}
-        related = {uid for uid, both in rivals.items() if are_related(*(one.named_weights for one in both))}
-        safe = chosen | dict.fromkeys(contested, place)
-        best = await self._pass(options, safe, contested)
-        left = [contested]
+        self, options: Mapping[Uid, Sequence[ExpertBackend]], chosen: Mapping[Uid, int], rivals: Mapping[Uid, int]
+    ) -> Mapping[Uid, int]:
+        """What is chosen once other states have competed with what is chosen now."""
+        both = {uid: (options[uid][place], options[uid][chosen[uid]]) for uid, place in rivals.items()}
+        related = {uid for uid, states in both.items() if are_related(*(one.named_weights for one in states))}
+        safe, left = chosen, [[*rivals]]
+        best = await self._pass(options, safe, rivals)
         while left:
             group = left.pop()
-            bold = safe | {uid: chosen[uid] for uid in group}
-            tried = await self._pass(options, bold, contested)
+            bold = {**safe, **{uid: rivals[uid] for uid in group}}
+            tried = await self._pass(options, bold, rivals)
             losses = on_same([best, tried], asked=True)
             is_better = losses[1] * (1 + BETTER) + BETTER < losses[0]
             if is_better or (related.issuperset(group) and not_worse(losses)[1]):
                 safe, best = bold, tried if losses[1] < losses[0] else best
             elif len(group) > 1:
                 left += [group[len(group) // 2 :], group[: len(group) // 2]]
-        chosen |= safe
+        return safe
 
     async def _pass(
         self, options: Mapping[Uid, Sequence[ExpertBackend]], chosen: Mapping[Uid, int], contested: Collection[Uid]
@@ -286,16 +285,19 @@ class Trials:
             return None
         try:
             async with asyncio.timeout(WITHIN_S):
-                tried = await self._try(dict.fromkeys(uids, LOCAL), self._hosts)
+                tried = await self._try(dict.fromkeys(uids, LOCAL), self._hosts, uids)
                 if _is_suspended(host):
                     return None
                 calls = [Call(uid, tried.passed[uid.layer].x[:FEW]) for uid in uids]
                 deadline = asyncio.get_running_loop().time() + ANSWER_S
                 if None in await host.forward(calls, next(PASSAGES), deadline):
                     return False
-                there = await self._try(dict.fromkeys(uids, peer), self._hosts)
-            in_time = all(name is not None for passed in there.passed for name in passed.hosts)
-            return not in_time or not_worse(on_same([tried, there]))[1]
+                there = await self._try(dict.fromkeys(uids, peer), self._hosts, uids)
+            try:
+                return not_worse(on_same([tried, there], asked=True))[1]
+            except ComputeError:
+                # it answered, but was too busy for all those samples: that is no fault
+                return any(name is None for passed in there.passed for name in passed.hosts) or None
         except (ComputeError, TimeoutError):
             return None
 

@@ -211,7 +211,7 @@ class Hosting:
 
     async def _settle(self, view: View) -> View:
         """Have the other hosts of young claims say in which versions they host these, look here again, and try those
-        that have the better claim: who does not serve takes nothing from who does."""
+        that have the best claim: who does not serve, or was not tried yet, takes nothing from who does."""
         young, givers = self._hosted.young(YOUNG_S), self._handovers.givers()
         rivals = await self._members.confirmed(
             {uid: hosts.keys() - {givers.get(uid)} for uid, hosts in view.rivals.items() if uid in young}
@@ -226,9 +226,14 @@ class Hosting:
             if winner := placement.better(uid, view, self._me):
                 asked.setdefault(winner, []).append(uid)
         serving = await self._serving(asked)
+
+        def counts(uid: Uid, peer: str, version: int) -> bool:
+            alone = view._replace(rivals={uid: {peer: version}})
+            return peer in serving or uid not in view.mine or placement.better(uid, alone, self._me) is None
+
         return view._replace(
             rivals={
-                uid: {peer: version for peer, version in versions.items() if peer not in asked or peer in serving}
+                uid: {peer: version for peer, version in versions.items() if counts(uid, peer, version)}
                 for uid, versions in believed.items()
             }
         )

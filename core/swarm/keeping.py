@@ -131,8 +131,9 @@ class Keeping:
         if part == TRUNK:  # each trainer has its own
             known = self._members.keepers(part)
             return not self._copies.is_own(part) and (giver in (None, peer) or peer_text(giver) not in known)
-        return giver == peer or await self._hosts(Uid.parse(part)) <= {peer}
-
-    async def _hosts(self, uid: Uid) -> set[PeerId]:
-        others = set(map(parse_peer, (await self._members.hosts([uid]))[uid].hosts))
-        return others | {self._node.peer} if uid in self._hosted.claimed else others
+        if giver == peer:
+            return True
+        uid = Uid.parse(part)
+        found = (await self._members.hosts([uid]))[uid]
+        hosts = {*map(parse_peer, found.hosts), *([self._node.peer] if uid in self._hosted.claimed else [])}
+        return hosts == {peer} or (not hosts and peer in found.left)  # it was the host, and hands out its last state

@@ -222,6 +222,16 @@ async def test_the_greatest_number_does_not_count_where_states_cannot_be_tried(h
     assert await host.take({uid: useless}) == ({uid: 500}, {*useless}), "training cannot have led to them"
 
 
+async def test_where_nothing_can_be_tried_a_state_that_first_weights_can_have_become_is_preferred(host: Host) -> None:
+    host.trials = Trials(Setup(digits()).trainer, host.setup.directory, {LOCAL: host.setup.runtime})
+    uid, other = [*host.setup.backends][:2]
+    good = host.setup.backends[uid].state()
+    files = [host.file(uid, noise(good), version) for version in (902, 901)]
+    assert await host.take({uid: [*files, host.file(uid, good, 500)]}) == ({uid: 500}, set())
+    alone = [host.file(other, noise(host.setup.backends[other].state()), 900)]
+    assert await host.take({other: alone}) == ({other: 900}, set()), "long training may have led to it"
+
+
 async def test_a_new_expert_is_not_begun_where_all_that_is_told_of_it_is_of_no_use(host: Host) -> None:
     uid = next(iter(host.setup.backends))
     zeros = {name: torch.zeros_like(x) for name, x in host.setup.backends[uid].state().items()}
@@ -270,7 +280,7 @@ class Other(ExpertHost):
 
 async def test_who_answers_noise_for_experts_that_are_here_as_well_does_not_serve_them(host: Host) -> None:
     gate, backends = host.setup.kernel_gate, host.setup.backends
-    few = [*backends][:16]
+    few = [*backends][::16]
     spoilt = {uid: ExpertBackend(uid, host.manifest.model, host.manifest.training) for uid in few}
     for uid, other in spoilt.items():
         other.load_state(noise(backends[uid].state()))

@@ -236,12 +236,13 @@ class Others:
     def __init__(self) -> None:
         self.peers: list[PeerId] = []
         self.hosting: set[PeerId] = set()
+        self.left: list[PeerId] = []
 
     def keepers(self, part: str) -> list[str]:
         return [peer.hex() for peer in self.peers]
 
     async def hosts(self, uids: Sequence[Uid]) -> dict[Uid, Hosted]:
-        return {uid: Hosted({peer.hex(): 1 for peer in self.hosting}, []) for uid in uids}
+        return {uid: Hosted({peer.hex(): 1 for peer in self.hosting}, self.left) for uid in uids}
 
 
 class Place:
@@ -362,6 +363,10 @@ async def test_a_stranger_cannot_have_the_host_s_states_pushed_out(tmp_path: Pat
         keeper.others.hosting = {host.peer.id, stranger.peer.id}
         for version in (1, 2):
             assert (await give(host, keeper, ONE, version)).kept
+        assert not (await give(stranger, keeper, ONE, 2**52)).kept
+        keeper.others.hosting = set()
+        assert not (await give(stranger, keeper, ONE, 2**52)).kept, "while nobody hosts it"
+        keeper.others.left = [stranger.peer.id]
         assert not (await give(stranger, keeper, ONE, 2**52)).kept
         assert (await give(host, keeper, ONE, 3)).kept and keeper.version(ONE) == 3
         keeper.others.hosting = {stranger.peer.id}

@@ -130,6 +130,28 @@ async def test_a_stranger_with_a_huge_version_takes_nothing_that_it_does_not_ser
         assert host._members.serves(peer_text(stranger.rpc.peer)) == serves, "who does not serve loses its claims"
 
 
+async def test_who_was_not_tried_takes_nothing_when_one_with_a_better_claim_turns_out_not_to_serve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Compute, "tried_well", False)
+    async with (
+        peers(3) as (honest, *strangers),
+        DHTDirectory(honest.dht, honest.rpc, GRID, "digits") as directory,
+        hosting_at(honest, directory, tmp_path) as host,
+        AsyncExitStack() as stack,
+    ):
+        await until(lambda: len(host.hosted()) == len(CELLS), "all experts")
+        for number, stranger in enumerate(strangers):
+            claim_all(stranger.rpc, HUGE - number)
+            false = await stack.enter_async_context(DHTDirectory(stranger.dht, stranger.rpc, GRID, "digits"))
+            false.host_here({uid: HostState(0.0, HUGE - number) for uid in CELLS})
+            await false.announce()
+        for _ in range(5):
+            await host._tick()
+            assert len(host.hosted()) == len(CELLS)
+        assert not any(host._members.serves(peer_text(stranger.rpc.peer)) for stranger in strangers), "both were tried"
+
+
 async def test_each_pc_counts_the_same_members_whomever_it_reaches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "HELLO_S", 0.2)
     async with peers(3) as three, AsyncExitStack() as stack:

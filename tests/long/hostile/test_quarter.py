@@ -11,6 +11,7 @@ from statistics import mean
 
 import pytest
 
+from core.contracts.settings import cores
 from tests import workers as usual
 from tests.long.hostile.attacker import Order, attacked
 from tests.long.hostile.crowd import FLOODS, crowd
@@ -22,8 +23,8 @@ from tests.swarm.test_network import address
 from tests.workers import Workers, wait_until
 
 HONEST = 12
-SHARE = 10
-"""Percent of the time for which each computes: twelve of them are to fit on two cores."""
+SHARE = min(100, 5 * cores())
+"""Percent of the time for which each computes: the twelve of them take a little more than half of the machine."""
 STARTING_S, LEARNING_S, READ = 400.0, 1800.0, 0.8
 ATTACKED_S = 180.0
 FLOOD_S, LOOK_S = 15.0, 5.0
