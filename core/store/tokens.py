@@ -260,8 +260,11 @@ def _built(read: _File, merges: list[tuple[str, str]], words: str) -> Tokenizer:
     Raises:
         DataError: its parts do not fit each other.
     """
+    vocabulary = read.model.vocab
+    if not all({one, other, one + other} <= vocabulary.keys() for one, other in merges):  # the library would panic
+        raise DataError(notice("tokens.damaged", why="it joins tokens that are not in it"))
     try:
-        tokenizer = Tokenizer(models.BPE(read.model.vocab, merges))
+        tokenizer = Tokenizer(models.BPE(vocabulary, merges))
         tokenizer.pre_tokenizer = WORDS[words]()
         tokenizer.decoder = decoders.ByteLevel()
         for one in sorted(read.added_tokens, key=lambda one: one.id):

@@ -62,6 +62,16 @@ def test_a_tokenizer_of_another_kind_or_damaged_is_refused(learnt: Tokens, place
         Tokens(json.dumps(document).encode())
 
 
+def test_a_merge_longer_than_all_tokens_is_refused_and_ends_no_process(learnt: Tokens) -> None:
+    """The library panics, which is no `Exception`."""
+    document = json.loads(learnt.file())
+    letters = sorted(token for token in document["model"]["vocab"] if len(token) == 1)
+    document["model"] |= {"vocab": {letter: n for n, letter in enumerate(letters)}, "merges": [["a", "é"]]}
+    document["added_tokens"][0]["id"] = len(letters)
+    with pytest.raises(DataError, match="not in it"):
+        Tokens(json.dumps(document).encode())
+
+
 @pytest.mark.parametrize("content", [b"", b"{}", b"[" * 100_000, b"\xff", b" " * (5 << 20)])
 def test_what_is_no_tokenizer_is_refused(content: bytes) -> None:
     with pytest.raises(DataError, match="tokenizer"):
