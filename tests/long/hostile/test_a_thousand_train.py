@@ -315,7 +315,8 @@ def measure(liars: int, lying: int) -> Seen:
         torch.set_num_threads(before)
     each = ", ".join(f"{percent:.1f}" for percent in seen.accuracy)
     print(f"{liars} of 1000 hosts and {lying} of {TRAINERS} trainers lie: {mean(seen.accuracy):.1f}% ({each}),")
-    print(f"after {seen.steps} steps, the longest wait for one {seen.slow_s:.1f} s, in {time.monotonic() - began:.0f} s")
+    took_s = time.monotonic() - began
+    print(f"after {seen.steps} steps, the longest wait for one {seen.slow_s:.1f} s, in {took_s:.0f} s")
     return seen
 
 
