@@ -75,9 +75,15 @@ def _backup(options: argparse.Namespace) -> None:
 
 
 def _restore(options: argparse.Namespace) -> None:
-    start, folder = first_path(options.data_dir), data_folder(options.data_dir)
-    with standstill(start, folder, beside_app=options.progress):
-        restore(folder, options.file.absolute(), options.force, Progress(options.progress))
+    start, is_new = first_path(options.data_dir), not data_path(options.data_dir).exists()
+    folder = data_folder(options.data_dir)
+    try:
+        with standstill(start, folder, beside_app=options.progress):
+            restore(folder, options.file.absolute(), options.force, Progress(options.progress))
+    except DataFolderError:
+        if is_new:
+            moved.clear(folder)
+        raise
     print(f"Restored into {folder}.")
 
 

@@ -82,6 +82,9 @@ def test_backed_up_while_it_runs_and_restored_elsewhere(running: RunningWorker, 
     with zipfile.ZipFile(file) as archive:
         assert {"identity.key", "ledger.db", "settings.json", MANIFEST} <= {*archive.namelist()}
     assert answers(running.folder)
+    (tmp_path / "cut.zip").write_bytes(file.read_bytes()[:-9])
+    refused = hearth("data", "restore", str(tmp_path / "cut.zip"), "--data-dir", str(other))
+    assert refused.returncode == 5 and "its end is missing" in refused.stderr and not other.exists()
     assert hearth("data", "restore", str(file), "--data-dir", str(other)).returncode == 0
     assert (other / "identity.key").read_bytes() == (running.folder / "identity.key").read_bytes()
     never_busy(other)
