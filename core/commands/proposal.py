@@ -143,7 +143,7 @@ def of_pictures(pictures: int, volunteers: int, *, experts: bool) -> Proposal:
         target_samples=8,
         max_age_s=2.0,
         clip=1.0,
-        balance=0.01 if experts else 0.0,
+        balance=0.1 if experts else 0.0,
         in_flight=4 if experts else 1,
         evaluate_every=64,
         seed=SEED,

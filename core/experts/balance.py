@@ -1,9 +1,10 @@
 """Load balancing without a loss: in training, experts that are asked too seldom are asked sooner.
 
 Each trainer adds a number by expert to the scores that choose, not to those that weigh, and moves it against what its
-own choices were of late (after Wang et al., 2024, arXiv 2408.15664, who move it by the sign alone). If the choices of
-every trainer are even, so is the load of every expert; nothing has to be published or believed. Inference and exported
-models choose by the scores alone.
+own choices were of late (after Wang et al., 2024, arXiv 2408.15664, who move it by the sign alone). Experts that are
+asked nearly alike are left alone: to even them out would cost more than it gives. If no trainer's choices are far from
+even, nor is the load of any expert; nothing has to be published or believed. Inference and exported models choose by
+the scores alone.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,10 @@ from torch import Tensor
 
 from core.experts.grid import Coords
 
-RATE = 0.01
+RATE = 0.02
 """By which a batch moves the number of an expert that nobody asks, in units of the scores."""
+LEFT_ALONE = 0.5
+"""By how much of an even load that of an expert may be off."""
 REMEMBERED = 0.9
 """Of the load, from batch to batch."""
 
@@ -40,7 +43,9 @@ class Balance:
         chosen = (scores + self._added).topk(k).indices
         counts = torch.bincount(chosen.flatten(), minlength=len(cells))
         self._load.lerp_(counts * (len(cells) / chosen.numel()), 1 - REMEMBERED)
-        self._added += RATE * (1 - self._load).clamp(-1, 1)
+        missing = 1 - self._load
+        beyond = missing - missing.clamp(-LEFT_ALONE, LEFT_ALONE)
+        self._added += RATE * (beyond / (1 - LEFT_ALONE)).clamp(-1, 1)
         self._added -= self._added.mean()  # else all would rise, and a new one begin far below them
         return chosen
 

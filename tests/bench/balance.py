@@ -22,7 +22,7 @@ from tests.bench.machine import progress
 from tests.bench.training import trained
 from tests.decoders import organised, with_model
 
-SAMPLES = {"digits": 24_000, "text": 500_000, "decoder": 300_000}
+SAMPLES = {"digits": 24_000, "text": 1_500_000, "decoder": 300_000}
 """Trained: pictures, bytes, tokens."""
 QUICK = 4
 """Times fewer."""
