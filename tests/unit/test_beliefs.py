@@ -110,13 +110,13 @@ Trained = tuple[dict[str, torch.Tensor], dict[Uid, dict[str, torch.Tensor]]]
 
 @pytest.fixture(scope="module")
 def trained() -> Trained:
-    """What some hundred steps come to."""
+    """What 125 steps come to."""
     setup = Setup(digits(batch=64))
     setup.kernel_gate.open()
 
     async def train() -> None:
         async with setup.running():
-            await setup.until(lambda: setup.trainer.samples >= 4000)
+            await setup.until(lambda: setup.trainer.samples >= 8000)
 
     before = torch.get_num_threads()
     torch.set_num_threads(1)
