@@ -23,6 +23,7 @@ from core.experts import layer
 from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import LOCAL, Directory
 from core.experts.grid import Coords, Uid
+from core.experts.trust import UNLIKE, distance_of
 from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import KernelGate
 from core.training.trainer import Trainer
@@ -290,13 +291,15 @@ class Trials:
                     return None
                 calls = [Call(uid, tried.passed[uid.layer].x[:FEW]) for uid in uids]
                 deadline = asyncio.get_running_loop().time() + ANSWER_S
-                if None in await host.forward(calls, next(PASSAGES), deadline):
+                theirs = await host.forward(calls, next(PASSAGES), deadline)
+                mine = await self._hosts[LOCAL].forward(calls, next(PASSAGES), deadline)
+                if not all(map(_alike, mine, theirs)):
                     return False
                 there = await self._try(dict.fromkeys(uids, peer), self._hosts, uids)
             try:
                 return not_worse(on_same([tried, there], asked=True))[1]
             except ComputeError:
-                # it answered, but was too busy for all those samples: that is no fault
+                # it answered as it is answered here, but somebody was too busy for all those samples
                 return any(name is None for passed in there.passed for name in passed.hosts) or None
         except (ComputeError, TimeoutError):
             return None
@@ -326,6 +329,11 @@ class Trials:
             ComputeError: a layer has no expert.
         """
         return await self._trainer.trial(ROWS, Elsewhere(places, self._directory), hosts, alone=alone)
+
+
+def _alike(mine: Output | None, theirs: Output | None) -> bool:
+    """Whether a peer's answer is no more unlike that of this process than states of one expert are."""
+    return theirs is not None and (mine is None or distance_of(mine.rows, theirs.rows) <= UNLIKE)
 
 
 def _is_suspended(host: ExpertHost) -> bool:

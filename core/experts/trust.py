@@ -34,6 +34,8 @@ SAME = 0.05
 """Relative distance of two answers of one version to the same rows, by rounding on the wire (int8: 1% each)."""
 DIFFERENT = 0.7
 """The same if the expert has learnt in between: a young one moves by a fifth in a step, noise is at 1.4."""
+UNLIKE = 1.0
+"""The same of two hosts, whose copies of an expert may have learnt from different batches."""
 STEP = 0.1
 """Of a gradient's trial, relative to the norm of a row: beyond the rounding on the wire."""
 TRUE = 0.5
@@ -52,6 +54,11 @@ Suspect = Callable[[str, float, str], None]
 """Host, points, why."""
 Vouch = Callable[[str, Direction], None]
 """Host, and in which direction it passed an audit."""
+
+
+def distance_of(a: Tensor, b: Tensor) -> float:
+    """How far two answers (rows [n, ...]) to the same inputs are from each other, in shares of their mean norm."""
+    return float((a - b).norm() / (0.5 * (a.norm() + b.norm())).clamp(min=1e-6))
 
 
 class Trust:
@@ -109,12 +116,11 @@ class Trust:
     def compare(self, host: str, first: tuple[Tensor, int], again: tuple[Tensor, int], same_host: bool) -> None:
         """Judge a host by two answers (rows [n, ...], version) to the same inputs.
 
-        Copies of an expert on two hosts may have learnt from different batches; only answers as different as noise
-        speak against the first, and not much.
+        Of two hosts only answers as different as noise speak against the first, and not much.
         """
         (a, version), (b, later) = first, again
-        distance = float((a - b).norm() / (0.5 * (a.norm() + b.norm())).clamp(min=1e-6))
-        allowed = (SAME if version == later else DIFFERENT) if same_host else 1.0
+        distance = distance_of(a, b)
+        allowed = (SAME if version == later else DIFFERENT) if same_host else UNLIKE
         points = POINTS_AUDIT if same_host else POINTS_OUTLIER
         why = f"It answered the same inputs differently (relative distance {distance:.2f})."
         self._judge(host, "forward", distance <= allowed, version != later, points, why)

@@ -6,6 +6,7 @@ import contextlib
 import os
 import random
 import tempfile
+import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -204,7 +205,7 @@ def tokenizer() -> list[bytes]:
 def tokens(document: bytes) -> None:
     """A run's tokenizer, and now and then a text by it: the library keeps up to 2 KB of each that was used."""
     read = Tokens(document)
-    if len(document) % 16 == 0:
+    if zlib.crc32(document) % 16 == 0:
         assert all(0 <= one < len(read) for one in read.encode("naïve 漢字 the end".encode()))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from core.compute import trials
 from core.compute.hosting import Residents
 from core.compute.trials import Place, Trials, are_related, believed, check_usual, norm_of, not_worse
 from core.contracts import manifest
@@ -287,3 +288,23 @@ async def test_who_answers_noise_for_experts_that_are_here_as_well_does_not_serv
     hosts = {LOCAL: host.setup.runtime, "honest": Other(backends, gate), "liar": Other(spoilt, gate)}
     trials = Trials(host.setup.trainer, host.setup.directory, {**hosts, "silent": Other({}, gate)})
     assert [await trials.serve(few, name) for name in ("honest", "liar", "silent")] == [True, False, False]
+
+
+class Babbler(Other):
+    """Answers at once, and without any sense."""
+
+    async def forward(
+        self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
+    ) -> list[Output | None]:
+        return [Output(0.5 * torch.randn_like(call.inputs), 0) for call in calls]
+
+
+async def test_who_answers_noise_does_not_serve_even_where_nothing_can_be_tried(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others are too busy for enough samples, or no sample asks these experts."""
+    monkeypatch.setattr(trials, "LEAST", 2.0)
+    gate, backends = host.setup.kernel_gate, host.setup.backends
+    hosts = {LOCAL: host.setup.runtime, "honest": Other(backends, gate), "liar": Babbler({}, gate)}
+    tries = Trials(host.setup.trainer, host.setup.directory, hosts)
+    assert [await tries.serve([*backends][:2], name) for name in ("honest", "liar")] == [None, False]
