@@ -154,10 +154,14 @@ async def test_hosts_of_one_block_of_addresses_leave_room_for_others(
             await one.exchange.tend()
         whole = len((await hosts[0].book.show(DIGITS.run_id, one.book.week, 0)).bundle)
         monkeypatch.setattr(credit_exchange, "BLOCK_BYTES", 5 * whole // 2)
+        links = one.node.pool.links
+        for number, host in enumerate(hosts):
+            monkeypatch.setattr(links[host.node.peer], "branch", ("192.0.2.0/24", f"192.0.2.{number}", "key"))
         assert await one.exchange.collect([host.node.peer for host in hosts], {}) == []
-        assert len(await one.book.known_weeks(DIGITS.run_id)) == 2
-        monkeypatch.setattr(one.node.pool.links[hosts[2].node.peer], "branch", ("192.0.2.0/24", "192.0.2.1", "key"))
-        monkeypatch.setattr(one.node.pool.links[hosts[1].node.peer], "branch", ("192.0.3.0/24", "192.0.3.1", "key"))
+        known = await one.book.known_weeks(DIGITS.run_id)
+        assert len(known) == 2
+        [left] = [host for host in hosts if host.node.peer not in known]  # whose answer came last
+        monkeypatch.setattr(links[left.node.peer], "branch", ("192.0.3.0/24", "192.0.3.1", "key"))
         assert await one.exchange.collect([host.node.peer for host in hosts], {}) == []
         assert len(await one.book.known_weeks(DIGITS.run_id)) == 3
 
