@@ -221,21 +221,13 @@ class Hosting:
             for uid, versions in rivals.items()
         }
         view = view._replace(mine=self._claims(), rivals=believed)
+        winners = {uid: winner for uid in view.mine if (winner := placement.better(uid, view, self._me))}
         asked: dict[str, list[Uid]] = {}
-        for uid in view.mine:
-            if winner := placement.better(uid, view, self._me):
-                asked.setdefault(winner, []).append(uid)
+        for uid, winner in winners.items():
+            asked.setdefault(winner, []).append(uid)
         serving = await self._serving(asked)
-
-        def counts(uid: Uid, peer: str, version: int) -> bool:
-            alone = view._replace(rivals={uid: {peer: version}})
-            return peer in serving or uid not in view.mine or placement.better(uid, alone, self._me) is None
-
         return view._replace(
-            rivals={
-                uid: {peer: version for peer, version in versions.items() if counts(uid, peer, version)}
-                for uid, versions in believed.items()
-            }
+            rivals={uid: {peer: believed[uid][peer]} for uid, peer in winners.items() if peer in serving}
         )
 
     async def _serving(self, asked: Mapping[str, Collection[Uid]]) -> set[str]:
