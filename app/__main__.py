@@ -20,6 +20,7 @@ from app.formats import tip  # noqa: E402
 from app.language import speak, told  # noqa: E402
 from app.system.application import Application  # noqa: E402
 from app.system.desktops import quieten  # noqa: E402
+from app.system.garbage import GarbageCollector  # noqa: E402
 from app.system.single_instance import PAGES, Instance  # noqa: E402
 from app.worker.supervisor import DETACHED, hearth, supervise  # noqa: E402
 from core.contracts.errors import AlreadyRunning, HearthError  # noqa: E402
@@ -52,6 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     QGuiApplication.setDesktopFileName("hearth")
     QGuiApplication.setQuitOnLastWindowClosed(False)
     app = Application(["hearth"])
+    GarbageCollector(app)
     supervisor = supervise(folder)
     # Not before: its modules take 0.2 s, in which the worker starts; and an app that is open is raised without them.
     from app.desktop import Desktop

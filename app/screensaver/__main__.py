@@ -20,6 +20,7 @@ from app.screensaver.screens import Screens
 from app.screensaver.surroundings import Surroundings
 from app.screensaver.view import View
 from app.system.desktops import quieten
+from app.system.garbage import GarbageCollector
 from app.system.signal_watch import SignalWatch
 from app.theme import theme
 from app.window.view_settings import view_settings
@@ -188,6 +189,7 @@ def _run(folder: Path, options: Options, host: Host | None) -> int:
     QGuiApplication.setDesktopFileName("hearth")
     QGuiApplication.setQuitOnLastWindowClosed(False)
     app = QApplication(["hearth"])
+    GarbageCollector(app)
     theme().set_mode("dark")
     speak(str(view_settings(folder).value("language", "system")))
     saver = Saver(app, folder, options, host)

@@ -5,6 +5,7 @@ use the real worker.
 """
 
 import dataclasses
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -60,6 +61,15 @@ def spoken(qapp: QApplication) -> None:
     speak("system")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def collected_here() -> Iterator[None]:
+    """As in the app (`app.system.garbage`): the threads of a test delete no widgets that others left."""
+    gc.disable()
+    yield
+    gc.collect()
+    gc.enable()
+
+
 @pytest.fixture
 def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[QtBot]:
     before = set(qapp.topLevelWidgets())
@@ -68,6 +78,7 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[QtBot]
     for widget in set(qapp.topLevelWidgets()) - before:
         widget.deleteLater()
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
 
 
 def make_status(**changes: Any) -> Status:
