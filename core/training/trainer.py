@@ -45,6 +45,8 @@ RECENT = 64
 """Batches over which the training loss is averaged."""
 EVALUATED_ROWS = 2048
 """Rows that an evaluation passes at once: its kernels must be as short as those of training."""
+JUDGED = 0.5
+"""The share of samples that an evaluation needs answers for: by a few it is chance, and can end a run."""
 MEMORY = 256 << 20
 """Bytes that batches on the way may keep; the pipe's frames and the kernels' own come on top."""
 LOST_DELAY_S = 0.5
@@ -263,7 +265,7 @@ class Trainer(Movable):
         while the gate is closed.
 
         Raises:
-            ComputeError: no expert answered for any sample of a part.
+            ComputeError: no expert answered for any sample of a part, or for too few of all.
         """
         step, samples, run = self.step, self.samples, partial(self._run, self._trunk.by_agreed)
         inputs, labels = self._stream.held_out
@@ -276,6 +278,8 @@ class Trainer(Movable):
             right += float((self.task.right(outputs, wanted) * alive).sum())
             count += float(alive.sum())
             size += float((self.task.sizes(wanted) * alive).sum())
+        if count < JUDGED * labels.numel():
+            raise ComputeError(f"experts answered for {count:.0f} of {labels.numel()} samples only.")
         bits = loss / math.log(2) / size if size else None
         return CurvePoint(step, samples, loss / count, right / count, chance=chance(labels), bits=bits)
 

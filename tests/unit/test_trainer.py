@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from core.contracts.errors import CheckpointError, ComputeError, ManifestError, 
 from core.contracts.manifest import Manifest
 from core.contracts.pipe import Answered, Predict, Predicted
 from core.contracts.status import CurvePoint
+from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
@@ -212,6 +213,32 @@ async def test_training_goes_on_without_the_experts_that_vanish() -> None:
     assert all(answer.uid.split(".")[2] == "0" for answer in told.experts)
 
 
+class Few(ExpertHost):
+    """Answers for one expert of a layer."""
+
+    standing = None
+
+    def __init__(self, host: ExpertHost) -> None:
+        self._host = host
+
+    async def forward(
+        self, calls: Sequence[Call], passage: int, deadline: float, inference: bool = False
+    ) -> list[Output | None]:
+        answers = await self._host.forward(calls, passage, deadline, inference)
+        return [answer if call.uid.coords == (2, 2) else None for call, answer in zip(calls, answers, strict=True)]
+
+    async def backward(self, calls: Sequence[Call], passage: int, deadline: float) -> list[Tensor | None]:
+        return await self._host.backward(calls, passage, deadline)
+
+
+async def test_what_few_samples_were_answered_for_is_no_evaluation() -> None:
+    setup = Setup(digits())
+    setup.trainer = Trainer(digits(), {LOCAL: Few(setup.runtime)}, setup.directory, setup.kernel_gate)
+    async with setup.running():
+        with pytest.raises(ComputeError, match=r"answered for [1-9]\d* of 360 samples only"):
+            await measured(setup)
+
+
 async def test_a_run_goes_on_where_it_was() -> None:
     manifest = digits(evaluate_every=1_000_000)
     first = Setup(manifest)
@@ -255,6 +282,7 @@ import asyncio, sys
 from pathlib import Path
 import torch
 from core.contracts import manifest as manifests
+from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import LOCAL, LocalDirectory
 from tests.experts import all_experts
 from core.runtime.runtime import Runtime
