@@ -12,7 +12,7 @@ from core.contracts.errors import DataFolderError, HearthError, SettingsError
 from core.contracts.notices import notice
 from core.contracts.words import size
 from core.store import moved
-from core.store.backup import back_up, restore
+from core.store.backup import back_up, check_restore, restore
 from core.store.data_folder import data_folder, data_path, first_path
 from core.store.moving import check, move
 from core.store.sizes import sizes
@@ -77,9 +77,11 @@ def _backup(options: argparse.Namespace) -> None:
 def _restore(options: argparse.Namespace) -> None:
     start, is_new = first_path(options.data_dir), not data_path(options.data_dir).exists()
     folder = data_folder(options.data_dir)
+    file = options.file.absolute()
     try:
+        check_restore(folder, file, options.force)  # before the worker is ended for it
         with standstill(start, folder, beside_app=options.progress):
-            restore(folder, options.file.absolute(), options.force, Progress(options.progress))
+            restore(folder, file, options.force, Progress(options.progress))
     except DataFolderError:
         if is_new:
             moved.clear(folder)

@@ -186,6 +186,17 @@ def _add(
     return size, digest.hexdigest()
 
 
+def check_restore(folder: Path, file: Path, force: bool = False) -> None:
+    """Whether a backup could be put in the place of the data, as far as can be told without writing.
+
+    Args, Raises: as `restore`.
+    """
+    if not force and any(path.name not in restored.STAYS and path.name != "logs" for path in folder.iterdir()):
+        raise DataFolderError(notice("restore.not_empty", folder=str(folder)))
+    with _told(file), _readable(folder, file):
+        pass
+
+
 def restore(folder: Path, file: Path, force: bool = False, told: Told = lambda done, total: None) -> None:
     """Put what a backup holds in the place of the data. Who calls owns the folder's locks.
 
@@ -198,30 +209,41 @@ def restore(folder: Path, file: Path, force: bool = False, told: Told = lambda d
     Raises:
         DataFolderError: the file is none, is damaged, or there are data already; nothing has changed.
     """
-    if not force and any(path.name not in restored.STAYS and path.name != "logs" for path in folder.iterdir()):
-        raise DataFolderError(notice("restore.not_empty", folder=str(folder)))
+    check_restore(folder, file, force)
     shutil.rmtree(folder / restored.FOLDER, ignore_errors=True)
     try:
-        with open_regular(file) as opened:
-            _check_index(opened)
-            with _archive(opened) as archive:
-                backup = _manifest(archive)
-                _check(archive, backup)
-                _check_room(folder, sum(entry.size for entry in backup.files))
-                _unpack(archive, backup, folder / restored.FOLDER, told)
-        restored.commit(folder)
-    except _Damaged as error:
-        shutil.rmtree(folder / restored.FOLDER, ignore_errors=True)
-        raise DataFolderError(notice("restore.damaged", file=str(file), why=str(error))) from error
-    except OSError as error:
-        shutil.rmtree(folder / restored.FOLDER, ignore_errors=True)
-        is_full, why = error.errno == errno.ENOSPC, str(error.strerror or error)
-        said = notice("restore.disk_full" if is_full else "restore.unreadable", file=str(file), why=why)
-        raise DataFolderError(said) from error
+        with _told(file), _readable(folder, file) as (archive, backup):
+            _unpack(archive, backup, folder / restored.FOLDER, told)
+            restored.commit(folder)
     except DataFolderError:
         shutil.rmtree(folder / restored.FOLDER, ignore_errors=True)
         raise
     restored.finish(folder)
+
+
+@contextlib.contextmanager
+def _readable(folder: Path, file: Path) -> Iterator[tuple[zipfile.ZipFile, Backup]]:
+    """A backup that is as it says, up to what its files hold, and fits on the folder's disk."""
+    with open_regular(file) as opened:
+        _check_index(opened)
+        with _archive(opened) as archive:
+            backup = _manifest(archive)
+            _check(archive, backup)
+            _check_room(folder, sum(entry.size for entry in backup.files))
+            yield archive, backup
+
+
+@contextlib.contextmanager
+def _told(file: Path) -> Iterator[None]:
+    """What goes wrong with a backup becomes a sentence."""
+    try:
+        yield
+    except _Damaged as error:
+        raise DataFolderError(notice("restore.damaged", file=str(file), why=str(error))) from error
+    except OSError as error:
+        is_full, why = error.errno == errno.ENOSPC, str(error.strerror or error)
+        said = notice("restore.disk_full" if is_full else "restore.unreadable", file=str(file), why=why)
+        raise DataFolderError(said) from error
 
 
 class _Damaged(Exception):

@@ -92,7 +92,9 @@ def test_backed_up_while_it_runs_and_restored_elsewhere(running: RunningWorker, 
         assert restored.status().state == "paused"
         again = hearth("data", "restore", str(file), "--data-dir", str(other))
         assert again.returncode == 5 and "--force" in again.stderr
-        wait_until(lambda: answers(other), "the worker, started again")
+        cut = hearth("data", "restore", str(tmp_path / "cut.zip"), "--force", "--data-dir", str(other))
+        assert cut.returncode == 5 and "its end is missing" in cut.stderr
+        assert restored.process.poll() is None and answers(other)  # nothing was ended for it
         quit_all(other)
 
 
