@@ -45,10 +45,11 @@ class NetworkClock:
         """Of what is believed, before the correction, to the steady clock."""
         self._offsets = Newest[bytes, float](self.VOTES)
 
-    def hear(self, peer: bytes, clock: float, sent: float, received: float) -> None:
-        """A peer's clock, and this PC's (`wall`) when it was asked and when it had answered."""
+    def hear(self, voter: bytes, clock: float, sent: float, received: float) -> None:
+        """A clock, and this PC's (`wall`) when it was asked and when it had answered; of each voter the newest counts
+        (`core.net.crowds.voter_of`)."""
         offset = clock - (sent + received) / 2
-        self._offsets[peer] = min(MOST_S, max(-MOST_S, offset)) if math.isfinite(offset) else 0.0
+        self._offsets[voter] = min(MOST_S, max(-MOST_S, offset)) if math.isfinite(offset) else 0.0
 
     @property
     def offset(self) -> float:

@@ -42,6 +42,7 @@ from core.dht.routing import Contact, K, NearestRoutingTable
 from core.dht.store import RecordStore
 from core.identity import PeerId
 from core.net.background import Background
+from core.net.crowds import voter_of
 from core.net.limits import Newest
 from core.net.rpc import Context, RpcNode
 
@@ -165,7 +166,8 @@ class DHTProtocol(KademliaProtocol):  # type: ignore[misc]
                 self._meeting.discard(node_to_ask.peer)
         if pong is None or pong.address.peer != node_to_ask.peer:
             return None
-        self.clock.hear(node_to_ask.peer, pong.clock, sent, self.clock.wall())
+        if (link := self.rpc.pool.links.get(node_to_ask.peer)) is not None:
+            self.clock.hear(voter_of(link.branch), pong.clock, sent, self.clock.wall())
         if not pong.serving:
             self.router.remove_contact(node_to_ask)
             return None

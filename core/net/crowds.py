@@ -53,6 +53,15 @@ def branch_of(network: str, peer: str = "") -> Branch:
     return (block, network, peer) if peer else (block, network)
 
 
+def voter_of(branch: Branch) -> bytes:
+    """Who has one vote: all peers of a block of addresses together, as keys cost nothing; in a local network each.
+
+    Args:
+        branch: where a peer stands.
+    """
+    return branch[-1 if is_near(branch[0].partition("/")[0]) else 0].encode()
+
+
 class Crowds:
     """What those of each network may use together: calls, connections, handshakes, and this process's time."""
 

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import sqlite3
+import stat
 import struct
 import zipfile
 import zlib
@@ -150,7 +151,9 @@ def _names(folder: Path, checkpoints: bool) -> Iterator[tuple[str, int]]:
             path = here / name
             if name not in out and not name.endswith(BESIDE) and _is_named_well(path.as_posix()):
                 with contextlib.suppress(OSError):
-                    yield path.as_posix(), Path(parent, name).stat().st_size
+                    about = Path(parent, name).lstat()
+                    if stat.S_ISREG(about.st_mode):  # what a link leads to may be another's, and a pipe has no end
+                        yield path.as_posix(), about.st_size
 
 
 @contextlib.contextmanager
@@ -210,13 +213,13 @@ def restore(folder: Path, file: Path, force: bool = False, told: Told = lambda d
         DataFolderError: the file is none, is damaged, or there are data already; nothing has changed.
     """
     check_restore(folder, file, force)
-    shutil.rmtree(folder / restored.FOLDER, ignore_errors=True)
+    restored.clear(folder)
     try:
         with _told(file), _readable(folder, file) as (archive, backup):
             _unpack(archive, backup, folder / restored.FOLDER, told)
             restored.commit(folder)
     except DataFolderError:
-        shutil.rmtree(folder / restored.FOLDER, ignore_errors=True)
+        restored.clear(folder)
         raise
     restored.finish(folder)
 
@@ -302,10 +305,13 @@ def _check(archive: zipfile.ZipFile, backup: Backup) -> None:
         raise DataFolderError(notice("restore.newer"))
     names = [entry.name for entry in backup.files]
     for name in names:
-        if not _is_named_well(name) or PurePosixPath(name).parts[0] in LEFT_OUT or name == MANIFEST:
+        folded = name.casefold()  # as disks of Windows and macOS take it
+        if not _is_named_well(name) or PurePosixPath(folded).parts[0] in LEFT_OUT or folded == MANIFEST.casefold():
             raise _Damaged(f"it has a file called {name[:80]!r}, which no backup has")
     if len({name.casefold() for name in names}) != len(names):
         raise _Damaged("it names a file twice")
+    if len({PurePosixPath(name).parts[0] for name in names}) > restored.MOST_NAMES:
+        raise _Damaged("it has more files at its top than any backup has")
     found = {info.filename: info for info in archive.infolist()}
     if len(found) != len(archive.infolist()) or found.keys() != {MANIFEST, *names}:
         raise _Damaged("its files are not those that it lists")

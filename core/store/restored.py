@@ -19,18 +19,26 @@ FOLDER = "restoring"
 FILE = "restoring.json"
 """Written when all of it is there and checked: from then on it replaces what was there before."""
 STAYS = (FOLDER, FILE, LOCK_FILE, "app.lock", moved.FILE)
+MOST_NAMES = 4096
+"""Of files and folders directly in the data folder."""
 
 
 class Complete(msgspec.Struct, frozen=True):
     """The file."""
 
-    names: Annotated[tuple[str, ...], msgspec.Meta(max_length=4096)]
-    """Of files and folders directly in the data folder, as they are to be."""
+    names: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST_NAMES)]
+    """As they are to be."""
 
 
 def is_waiting(folder: Path) -> bool:
     """Whether something is left to be done."""
     return (folder / FOLDER).exists() or (folder / FILE).exists()
+
+
+def clear(folder: Path) -> None:
+    """Remove what was unpacked, be it but a link."""
+    with contextlib.suppress(OSError):
+        _remove(folder / FOLDER)
 
 
 def commit(folder: Path) -> None:
@@ -55,7 +63,7 @@ def finish(folder: Path) -> None:
     try:
         names = msgspec.json.decode(read_regular(folder / FILE), type=Complete).names
     except (OSError, *UNREADABLE):
-        shutil.rmtree(unpacked, ignore_errors=True)
+        clear(folder)
         (folder / f"{FILE}{PARTIAL}").unlink(missing_ok=True)
         return
     for path in folder.iterdir():
@@ -64,7 +72,7 @@ def finish(folder: Path) -> None:
     for name in names:
         if (unpacked / name).exists():
             (unpacked / name).replace(folder / name)
-    shutil.rmtree(unpacked, ignore_errors=True)
+    clear(folder)
     (folder / FILE).unlink()
 
 

@@ -26,6 +26,7 @@ def write_whole(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
     """
     partial = path.with_name(path.name + PARTIAL)
     try:
+        partial.unlink(missing_ok=True)  # a link there would have what it leads to overwritten
         with empty_regular(partial) as file:
             for piece in pieces:
                 file.write(piece)

@@ -21,6 +21,7 @@ from core.contracts.errors import DataFolderError
 from core.contracts.ledger import Amounts
 from core.store.backup import MANIFEST, back_up, restore
 from core.store.data_folder import data_folder
+from core.store.writing import write_whole
 from tests.workers import ROOT, contributed
 
 KEPT = {"identity.key": b"k", "settings.json": b"{}", "runs/digits-1/manifest.json": b"m" * 5000}
@@ -116,6 +117,7 @@ def archive(path: Path, files: dict[str, bytes], document: bytes) -> Path:
 HOSTILE = [
     "../evil", "/etc/evil", "a/../../evil", "a//b", "./a", "C:/evil", "a\\b", "con", "NUL.txt", "a\n", "x" * 2000,
     "a/" * 20 + "b", "worker.lock", "moved.json", "restoring/x", "logs/x", "runtimes/x", "trailing.", ".hidden", "a/",
+    "Runtimes/x", "Moved.json",
 ]  # fmt: skip
 
 
@@ -129,6 +131,7 @@ def test_no_name_leads_out_of_the_folder(empty: Path, tmp_path: Path, name: str)
 
 def test_what_is_not_as_it_is_listed_is_refused(empty: Path, tmp_path: Path) -> None:
     good, file = {"a": b"a" * 1000}, tmp_path / "b.zip"
+    many = {f"f{number}": b"" for number in range(5000)}
     for files, document, why in (
         (good, manifest({"a": b"b" * 1000}), "not what it was"),
         (good, manifest({"a": b"a"}), "another size"),
@@ -138,10 +141,27 @@ def test_what_is_not_as_it_is_listed_is_refused(empty: Path, tmp_path: Path) -> 
         (good, manifest(good, format=2), "damaged"),
         (good, b"{", "damaged"),
         (good, manifest({"a": b"a" * 1000, "A": b""}), "twice"),
+        (many, manifest(many), "more files at its top"),
     ):
         with pytest.raises(DataFolderError, match=why):
             restore(empty, archive(file, files, document))
         assert content(empty) == {}
+
+
+def test_links_and_pipes_lead_out_of_no_folder(folder: Path, empty: Path, tmp_path: Path) -> None:
+    out = tmp_path / "secret"
+    out.write_bytes(b"secret")
+    (folder / "notes.txt").symlink_to(out)
+    os.mkfifo(folder / "pipe")
+    back_up(folder, tmp_path / "b.zip")
+    with zipfile.ZipFile(tmp_path / "b.zip") as made:
+        assert not {"notes.txt", "pipe"} & {*made.namelist()}
+    (empty / "restoring").symlink_to(tmp_path)
+    restore(empty, tmp_path / "b.zip")
+    assert content(empty) == KEPT and out.read_bytes() == b"secret"
+    (empty / "settings.json.partial").symlink_to(out)
+    write_whole(empty / "settings.json", [b"{}"])
+    assert (empty / "settings.json").read_bytes() == b"{}" and out.read_bytes() == b"secret"
 
 
 def test_a_bomb_is_refused_before_it_bursts(empty: Path, tmp_path: Path) -> None:

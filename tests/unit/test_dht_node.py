@@ -28,6 +28,7 @@ from core.dht.reading import candidates
 from core.dht.records import SKEW_S, Record, Verdict, genuine, key_digest, make, node_id
 from core.dht.routing import Contact
 from core.identity import Identity
+from core.net import crowds
 from core.net.rpc import Context, RpcNode
 from tests.dht_peers import LOOPBACK, Peer, peer, peers, until
 
@@ -491,6 +492,14 @@ def test_clocks_agree_and_a_liar_moves_one_by_little() -> None:
     for number in range(10_000):
         clock.hear(number.to_bytes(4, "big"), 9e18, 1000.0, 1000.0)
     assert clock.offset == SKEW_S and len(clock._offsets) <= NetworkClock.VOTES
+
+
+async def test_keys_of_one_block_of_addresses_have_one_vote_on_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with peers(6) as made:
+        assert len(made[0].dht.clock._offsets) == 5  # neighbours
+    monkeypatch.setattr(crowds, "branch_of", lambda network, peer: ("one block", "one house", peer))
+    async with peers(6) as made:
+        assert len(made[0].dht.clock._offsets) == 1
 
 
 DAY_S = 86_400.0

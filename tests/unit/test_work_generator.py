@@ -63,6 +63,17 @@ def test_ten_thousand_names_take_no_more_than_half_and_push_nobody_out() -> None
     msgspec.msgpack.decode(msgspec.msgpack.encode(work.work), type=Work)
 
 
+def test_one_that_takes_a_subtask_and_never_returns_it_holds_up_nobody() -> None:
+    work = table()
+    assert done(work, "honest", work.give("honest", 0.0), 0.0)
+    for number in range(100):
+        now = 0.05 * number  # all of it before the time-out
+        work.give("stranger", now)
+        assert done(work, "honest", work.give("honest", now), now)
+    late = work.give("stranger", 5.0)
+    assert late and done(work, "stranger", late, 5.0), "it may still begin to work"
+
+
 def test_an_epoch_of_arrivals_is_the_sum_of_the_papers_second_equation() -> None:
     draw = np.random.default_rng(0)
     begun, *clients = draw.standard_normal((9, 1000)).astype(np.float32)

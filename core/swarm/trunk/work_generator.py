@@ -143,7 +143,7 @@ class WorkGenerator:
         if len(held) >= self._rules.at_once or self._crowded(known):
             return None
         self._generate()
-        waiting = [each for each in self.work.open if each.client is None]
+        waiting = [each for each in self.work.open if each.client is None] or self._held_up(known)
         if not waiting:
             return None
         others = {part for other in self.work.clients.values() if other is not known for part in other.parts}
@@ -154,6 +154,8 @@ class WorkGenerator:
             return distrusted and late, each.subtask.epoch, not late, part not in known.parts, part in others
 
         chosen = min(waiting, key=rank)
+        if chosen.client is not None:
+            chosen.late = [*chosen.late[-LATE:], chosen.client]  # its result is taken as well, if it comes first
         chosen.client, chosen.since, chosen.due = client, now, now + self._rules.timeout_s
         known.parts.add(chosen.subtask.part)
         return chosen.subtask
@@ -229,6 +231,18 @@ class WorkGenerator:
             if not unfinished or work.generated - min(unfinished) + 1 < AHEAD:
                 work.generated += 1
                 work.open += [Open(Subtask(work.generated, part)) for part in range(self._rules.parts)]
+
+    def _held_up(self, known: Client) -> list[Open]:
+        """The subtask, if there is one, for which a client that returns what it is given need not wait: of those that
+        clients hold which have returned nothing yet, or seldom, the one that was given first. Else one name that takes
+        a subtask and never returns it would have all wait for the time-out."""
+        clients = self.work.clients
+        held = [
+            each
+            for each in self.work.open
+            if not each.arrived and clients.get(each.client or "", Client()).reliability <= RETRY_SHARE
+        ]
+        return [min(held, key=lambda each: each.since)] if held and known.reliability > RETRY_SHARE else []
 
     def _crowded(self, known: Client) -> bool:
         """Whether those who have returned nothing yet, as this client, have enough."""
