@@ -19,7 +19,8 @@ from core.contracts.net import of_run
 from core.contracts.trunk import Agreed, Gathered, Offer
 from core.contracts.trunk_rounds import Group, Standing
 from core.dht.records import make, own_subkey
-from core.identity import Identity
+from core.identity import Identity, PeerId
+from core.net import crowds
 from core.net.rpc import Context, Payload
 from core.swarm.trunk import dedloc
 from core.swarm.trunk.matchmaking import Invitation, Wish
@@ -158,3 +159,21 @@ async def test_trainers_that_nobody_has_met_hold_up_no_step(tmp_path: Path, new:
         for one in honest:
             await one.worker._tending.stop()
     assert [each.peers for each in agreed] == [2, 2]
+
+
+async def test_strangers_do_not_say_when_there_is_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crowds, "branch_of", lambda network, peer: ("one block", "one house", peer))
+    async with peers(5) as nodes:
+        one, *others = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known([one, *others])
+        standings, honest = one.worker._standings, (PeerId(others[0].peer.id), PeerId(b"another block"))
+        strangers = [PeerId(each.peer.id) for each in others[1:]]
+        for lie, enough in (
+            (Standing(10**9, 0, 10**9), 7),  # by themselves
+            (Standing(10**9, 0, 10**9, settled=True), 7),  # as if others agreed: one voice
+            (Standing(6, 0, 10**9), 7),
+        ):
+            standings.trainers = {peer: Standing(6, 0, 7) for peer in honest} | dict.fromkeys(strangers, lie)
+            assert standings.enough(6) == enough
+        standings.trainers = dict.fromkeys(map(PeerId, (b"one", b"two", b"three")), Standing(9, 0, 10, settled=True))
+        assert standings.enough(6) == 10  # the others are ahead

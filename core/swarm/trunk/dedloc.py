@@ -251,9 +251,7 @@ class DeDLOC(Agreement):
             return
         if self._together(mine) >= self._target:
             self._enough = max(self._enough, mine.version + 1)
-        # Who is behind has not heard of what the others gather.
-        near = [each.enough for each in self._standings.trainers.values() if each.version >= mine.version - 1]
-        if mine.version < max(self._enough, by_most(near)):
+        if mine.version < max(self._enough, self._standings.enough(mine.version)):
             self._enough = max(self._enough, mine.version + 1)
             self._calls.tell(ENOUGH, mine.version)
 

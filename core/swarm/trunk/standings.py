@@ -21,11 +21,12 @@ from core.contracts.trunk import Gathered, Reached
 from core.contracts.trunk_rounds import MEMBERS, Noted, Standing
 from core.dht.records import own_subkey, told
 from core.identity import PeerId
+from core.net.crowds import voter_of
 from core.net.limits import Newest
 from core.net.rpc import Context, Payload
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import OUT_S
-from core.swarm.trunk.lineage import countable
+from core.swarm.trunk.lineage import by_most, countable
 
 log = logging.getLogger(__name__)
 
@@ -209,6 +210,21 @@ class Standings:
             log.info(text, peer.hex()[:8], said[peer], version, most)
         self._cut = {peer: step for peer, step in self._cut.items() if peer in self.trainers} | cut
         return sum(min(samples, most) for samples in (mine, *said.values()))
+
+    def enough(self, version: int) -> int:
+        """Up to which step there is enough, as most of those say that are near a step or ahead of it, with others: all
+        of a block of addresses have one voice (`core.net.crowds.voter_of`), and who names a step far ahead alone none.
+
+        Args:
+            version: the step. Who is behind it has not heard of what the others gather.
+        """
+        said = dict[bytes, int]()
+        for peer, each in self.trainers.items():
+            if each.version >= version - 1 and (each.settled or each.version <= version + 1):
+                link = self._node.pool.links.get(peer)
+                voter = voter_of(link.branch) if link else peer
+                said[voter] = min(said.get(voter, each.enough), each.enough)
+        return by_most(said.values())
 
     def near(self, version: int) -> set[PeerId]:
         """The others that a step waits for: trainers and helpers that are not far from it."""
