@@ -5,7 +5,7 @@ import contextlib
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,6 +16,7 @@ import torch
 
 from core.averaging.packing import pack
 from core.contracts import manifest as manifests
+from core.contracts.dht import Ping, Pong
 from core.contracts.errors import NetworkError, RemoteFault
 from core.contracts.kinds import MODELS
 from core.contracts.net import of_run
@@ -315,17 +316,25 @@ async def test_where_no_server_is_named_one_is_it_until_another_goes_on(tmp_path
             task.cancel()
 
 
-async def test_who_claims_to_be_the_server_is_none_while_others_follow_another_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("voters", [0, 4])
+async def test_who_claims_to_be_the_server_is_none_while_others_follow_another_one(tmp_path: Path, voters: int) -> None:
+    """Also with votes for it, if they all come from its block of addresses."""
     run = run_of(kept=0.5)
     async with AsyncExitStack() as stack:
-        *at, liar = await stack.enter_async_context(peers(4))
+        made = await stack.enter_async_context(peers(4 + voters))
+        at, [liar, *ghosts] = made[:3], made[3:]
         agreements = list[Agreement]()
         for number, here in enumerate(at):
             (tmp_path / str(number)).mkdir()
             agreements.append(await stack.enter_async_context(agreement_at(here, run, tmp_path / str(number))))
-        directory = DHTDirectory(liar.dht, liar.rpc, Grid(run.run, 1, (2, 2)), run.run_id)
-        claim = Keeper({0: 10**9}, [0], follows={0: mark(peer_text(liar.id))})
-        leases = Leases(run.run_id, Members(liar.rpc, liar.dht, directory), lambda: claim, asyncio.Event())
+
+        def leases_of(stranger: Peer) -> Leases:
+            directory = DHTDirectory(stranger.dht, stranger.rpc, Grid(run.run, 1, (2, 2)), run.run_id)
+            claims = [0] if stranger is liar else []
+            claim = Keeper({0: 10**9}, claims, follows={0: mark(peer_text(liar.id))})
+            members = Members(stranger.rpc, stranger.dht, directory)
+            return Leases(run.run_id, members, lambda: claim, asyncio.Event())
+
         async with asyncio.timeout(PATIENCE_S):
             await agreements[0].agree(Offer(0, 0, 0), np.ones(NUMBERS, np.float32).tobytes(), 1e9)
             for each in agreements:
@@ -340,8 +349,13 @@ async def test_who_claims_to_be_the_server_is_none_while_others_follow_another_o
                 return all(told == [{0: mark(server)}] * len(at) for told in votes)
 
             await until(all_vote, "all tell whom they follow")
-            await leases.look()
-            await until(lambda: all(peer_text(liar.id) in told for told in keepers()), "all hear of the claim")
+            for here, stranger in product(at, [liar, *ghosts]):
+                await stranger.rpc.call(here.id, "dht.ping", Ping(True), Pong, deadline_s=PATIENCE_S)
+                here.rpc.pool.links[stranger.id].branch = ("one block", "one house", peer_text(stranger.id))
+            for stranger in (*ghosts, liar):
+                await leases_of(stranger).look()
+            names = {peer_text(stranger.id) for stranger in (liar, *ghosts)}
+            await until(lambda: all(names <= told.keys() for told in keepers()), "all hear of the claim")
             for told in keepers():
                 assert syncer_of(0, told) == server
             for each in agreements:

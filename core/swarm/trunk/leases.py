@@ -18,6 +18,8 @@ import msgspec
 from core.contracts.errors import CallTimeout, HearthError, RecordError
 from core.contracts.trunk_calls import KEEPERS, MARK, Keeper
 from core.dht.records import own_subkey, told
+from core.identity import parse_peer
+from core.net.crowds import voter_of
 from core.swarm.hosting import LONELY_S, SETTLE_S
 from core.swarm.members import Members
 from core.swarm.placement import rank
@@ -85,8 +87,21 @@ class Leases:
             elif record.expires > self._gone.get(name, 0.0) and not self._members.is_dead(record.peer):
                 found[name] = keeper
         self._usurped, self._expires = usurped, expires
-        self.keepers = {**found, self._members.me: self._told}  # as others read it: all are to decide alike
+        self.keepers = {**self._voting(found), self._members.me: self._told}  # as others read it: all decide alike
         return self._may_claim()
+
+    def _voting(self, found: dict[str, Keeper]) -> dict[str, Keeper]:
+        """Peers, of which those have no vote that are not connected to this one, and but one of each block of addresses
+        has (`core.net.crowds.voter_of`): records and keys cost nothing."""
+        voted = set[bytes]()
+        for peer in sorted(found):
+            link = self._node.pool.links.get(parse_peer(peer))
+            voter = voter_of(link.branch) if link else None
+            if voter is None or voter in voted:
+                found[peer] = msgspec.structs.replace(found[peer], follows={})
+            elif found[peer].follows:
+                voted.add(voter)
+        return found
 
     async def tell(self) -> None:
         """Tell what is here, if that is news, and those that wait for a syncer to look again."""
