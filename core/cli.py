@@ -229,7 +229,7 @@ def _add_new(new: argparse.ArgumentParser) -> None:
     new.add_argument("--title", help="its title (made of the name)")
     new.add_argument("--column", metavar="NAME", help="where .jsonl and .parquet files have their texts (text)")
     new.add_argument("--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json (one learnt from the data)")
-    new.add_argument("--licence", help="that of the data, and of the model unless you are asked (not said)")
+    new.add_argument("--licence", help="that of the data, and of the model unless you are asked (unknown)")
     new.add_argument("--volunteers", metavar="N", help="PCs for which it is proposed (4)")
 
 
