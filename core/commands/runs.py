@@ -154,7 +154,7 @@ def _leave(options: argparse.Namespace) -> None:
     with common.client(options) as client:
         left = client.call("leave_run", LeaveRunParams(common.named_run(options)), RunStatus, 60.0)
         others = ", ".join(one.id for one in client.call("status", {}, Status).runs)
-    print(f"Left {left.id} ({left.title}). What was trained stays in the data folder. This PC still trains {others}.")
+    print(f"Left {left.id} ({left.title}). What was trained stays in the data folder. This PC is still in {others}.")
 
 
 def _weight(options: argparse.Namespace) -> None:

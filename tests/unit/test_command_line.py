@@ -64,7 +64,7 @@ def test_what_nobody_measured_is_no_fault(tmp_path: Path, said: Any) -> None:
     assert [f.name for f in findings if f.good is None] == ["outside", "nat", "reachability", "broker"]
     code, text = said("doctor", doctor=[findings])
     assert code == 0 and "LOOK" not in text and "cannot dial" not in text
-    assert text.count("Nobody has measured it yet; a connected backbone peer does.") == 3
+    assert text.count("Nobody has measured it yet; a connected backbone peer will.") == 3
     assert "none is named by the runs here" in text and "as soon as one answers" not in text
 
 
@@ -121,6 +121,18 @@ def test_resume_says_what_comes_of_it(said: Any) -> None:
     gpu = State("contributing", (plain("It trains."),), why=(RuleStatus("gpu_choice", plain(""), plain(""), ("gpu",)),))
     _, text = said("resume", status=[gpu, State("contributing", (plain("It trains."),))], resume=[{}])
     assert text.startswith("Resumed. Now contributing")
+
+
+def test_who_leaves_a_run_is_told_where_this_pc_still_is(said: Any) -> None:
+    class Run(msgspec.Struct):
+        id: str
+        title: str = "Mine"
+
+    class Of(msgspec.Struct):
+        runs: list[Run]
+
+    code, text = said("run", "leave", "mine", leave_run=[Run("mine-1")], status=[Of([Run("dec-2")])])
+    assert code == 0 and text.endswith("This PC is still in dec-2.\n"), "one that does not compute is in it, too"
 
 
 def test_a_time_below_nothing_is_refused_in_words(capsys: pytest.CaptureFixture[str]) -> None:
