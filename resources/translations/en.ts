@@ -1387,7 +1387,7 @@
     </message>
     <message>
       <source>doctor.unmeasured</source>
-      <translation>Nobody has measured it yet; a connected backbone peer does.</translation>
+      <translation>Nobody has measured it yet; a connected backbone peer will.</translation>
     </message>
     <message>
       <source>energy.live</source>
@@ -2215,7 +2215,7 @@
     </message>
     <message>
       <source>manifest.cut_off</source>
-      <translation>{what}, and here the file ends: it was cut off, or is not finished. Copy the whole of it again.</translation>
+      <translation>The file ends too soon here: it was cut off, or is not finished. Copy the whole of it again.</translation>
     </message>
     <message>
       <source>manifest.end_beyond</source>
@@ -2323,7 +2323,7 @@
     </message>
     <message>
       <source>manifest.no_run</source>
-      <translation>There is no run named {run}. Known runs: {known}; or give a manifest's path (.json).</translation>
+      <translation>There is no run named {run}. Known runs: {known}; or give a manifest's path (.toml, .json).</translation>
     </message>
     <message>
       <source>manifest.no_such_day</source>
@@ -2910,7 +2910,7 @@
     </message>
     <message>
       <source>reach.by_acquaintance</source>
-      <translation>a backbone peer that this PC is in contact with has dialled it; whether strangers can is uncertain</translation>
+      <translation>a backbone peer that this PC is in contact with has dialled it; no stranger has dialled it yet</translation>
     </message>
     <message>
       <source>reach.by_nobody</source>
