@@ -5648,6 +5648,10 @@
       <translation>Die Teile brauchen {size:size} in {folder}, frei sind {free:size}. Schaffe Platz, oder nenne mit --data-dir einen anderen Datenordner.</translation>
     </message>
     <message>
+      <source>data.no_text_files</source>
+      <translation>In {place} sind keine Texte für die Vorlage {template}: Dateien, die auf {endings} enden.</translation>
+    </message>
+    <message>
       <source>data.no_texts</source>
       <translation>{path} hat keine Spalte mit Texten.</translation>
     </message>
@@ -6045,6 +6049,10 @@
     <message>
       <source>folder.gone</source>
       <translation>Der Datenordner {folder} ist weg.</translation>
+    </message>
+    <message>
+      <source>folder.is_a_file</source>
+      <translation>{folder} ist eine Datei. Wähle mit --data-dir einen Ordner.</translation>
     </message>
     <message>
       <source>folder.lock_not_written</source>
@@ -7950,6 +7958,10 @@
     <message>
       <source>telemetry.broker_fails</source>
       <translation>Der Broker kann unter {address} nicht lauschen: {why}</translation>
+    </message>
+    <message>
+      <source>telemetry.broker_port_in_use</source>
+      <translation>Ein anderes Programm benutzt {address}. Beende es oder wähle mit --broker-listen eine andere Adresse.</translation>
     </message>
     <message>
       <source>telemetry.fails</source>

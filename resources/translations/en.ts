@@ -1144,6 +1144,10 @@
       <translation>The shards need {size:size} in {folder}, and {free:size} are free. Make room, or name another data folder with --data-dir.</translation>
     </message>
     <message>
+      <source>data.no_text_files</source>
+      <translation>There are no texts in {place} for the template {template}: files that end with {endings}.</translation>
+    </message>
+    <message>
       <source>data.no_texts</source>
       <translation>{path} has no column of texts.</translation>
     </message>
@@ -1541,6 +1545,10 @@
     <message>
       <source>folder.gone</source>
       <translation>The data folder {folder} is gone.</translation>
+    </message>
+    <message>
+      <source>folder.is_a_file</source>
+      <translation>{folder} is a file. Choose a folder with --data-dir.</translation>
     </message>
     <message>
       <source>folder.lock_not_written</source>
@@ -3446,6 +3454,10 @@
     <message>
       <source>telemetry.broker_fails</source>
       <translation>The broker cannot listen at {address}: {why}</translation>
+    </message>
+    <message>
+      <source>telemetry.broker_port_in_use</source>
+      <translation>Another program uses {address}. End it, or choose another address with --broker-listen.</translation>
     </message>
     <message>
       <source>telemetry.fails</source>
