@@ -6727,7 +6727,7 @@
     </message>
     <message>
       <source>manifest.cut_off</source>
-      <translation>Die Datei endet hier zu früh: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie erneut ganz.</translation>
+      <translation>hier endet die Datei zu früh: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie erneut ganz.</translation>
     </message>
     <message>
       <source>manifest.end_beyond</source>

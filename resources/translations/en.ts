@@ -2223,7 +2223,7 @@
     </message>
     <message>
       <source>manifest.cut_off</source>
-      <translation>The file ends too soon here: it was cut off, or is not finished. Copy the whole of it again.</translation>
+      <translation>here the file ends too soon: it was cut off, or is not finished. Copy the whole of it again.</translation>
     </message>
     <message>
       <source>manifest.end_beyond</source>
