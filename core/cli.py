@@ -216,7 +216,7 @@ def _add_run(add: Callable[..., argparse.ArgumentParser]) -> None:
     export.add_argument("--out", type=Path, metavar="FOLDER", help="where to (the run's id)")
     forms, types = ["hf", "gguf", "safetensors"], ["f32", "f16", "q8_0"]
     export.add_argument("--format", choices=forms, help="for which programs (hf of a decoder, else safetensors)")
-    export.add_argument("--type", choices=types, default="f16", help="numbers of a gguf file (f16)")
+    export.add_argument("--type", choices=types, help="numbers of a gguf file (f16)")
 
 
 def _add_new(new: argparse.ArgumentParser) -> None:
@@ -229,7 +229,7 @@ def _add_new(new: argparse.ArgumentParser) -> None:
     new.add_argument("--title", help="its title (made of the name)")
     new.add_argument("--column", metavar="NAME", help="where .jsonl and .parquet files have their texts (text)")
     new.add_argument("--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json (one learnt from the data)")
-    new.add_argument("--licence", help="that of the data, and of the model unless you are asked (not said)")
+    new.add_argument("--licence", help="that of the data, and of the model unless you are asked (unknown)")
     new.add_argument("--volunteers", metavar="N", help="PCs for which it is proposed (4)")
 
 

@@ -94,8 +94,8 @@ FACTS = [
         mark("Numbers and messages, no code"),
         mark(
             "Peers exchange numbers and short typed messages, whose sizes are checked before anything is read. "
-            "What others send is never run, and nothing is ever unpickled. The one exception are files of a GPU pack: "
-            "each must have the hash that Hearth's makers have signed."
+            "What others send is never run, and nothing is ever unpickled. The one exception is a GPU pack: "
+            "each of its files must have the hash that Hearth's makers have signed."
         ),
     ),
     (

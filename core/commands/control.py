@@ -54,7 +54,7 @@ def _end_start(options: argparse.Namespace) -> None:
     with common.client(options) as client:
         client.call("end_lift", {"rule": "choice"}, dict)
         now = client.call("status", {}, Status)
-    print(f"All rules hold again. {_now(now)}")
+    print(f"All rules hold. {_now(now)}")
 
 
 def resume(options: argparse.Namespace) -> None:

@@ -30,6 +30,7 @@ from core.contracts.peer_names import called
 from core.contracts.telemetry import Told
 from core.contracts.words import counted, operations
 from core.control.client import ControlClient
+from core.identity import parse_peer
 from core.logs import printable
 from core.store.data_folder import RUNS, data_path
 
@@ -106,10 +107,10 @@ def _ranked(name: str, ranking: Ranking) -> RenderableType:
 
 def board(options: argparse.Namespace) -> None:
     """Ask all peers, verify, and write the page; again and again if the user wants it."""
-    folder = Path(options.out).absolute()
+    folder, trust = Path(options.out).absolute(), tuple(parse_peer(peer).hex() for peer in options.trust)
     while True:
         with common.client(options) as client:
-            asked = BoardParams(str(folder), tuple(options.trust))
+            asked = BoardParams(str(folder), trust)
             done = client.call("board", asked, Published, BOARD_S)
         if options.json:
             common.print_json(done)

@@ -127,7 +127,7 @@ def _takes(run: RunDetails) -> str:
     line = proposal.LINE_BITS_PER_S / 1e6
     return (
         f"about {size(costs.memory_bytes)} of memory, {disk} of the disk with all data, and in an hour of training up "
-        f"to {moved} sent and {moved} received. (Estimated, for one of {pcs} PCs with "
+        f"to {moved} sent and {moved} received. (Estimated, as if {pcs} PCs took part, each with "
         f"{proposal.FLOPS_PER_S / 1e9:.0f} GFLOP/s and a quarter of a line of {line:.0f} Mbit/s; "
         "your settings set limits.)"
     )

@@ -1,6 +1,7 @@
 """Asking the model: predict, generate."""
 
 import argparse
+import re
 import sys
 import time
 from pathlib import Path
@@ -17,6 +18,15 @@ from core.logs import printable
 PICTURE_BYTES = 20 << 20
 """A larger file is no picture of a digit."""
 PICTURE_PIXELS = 50_000_000
+LIMITS = {
+    "prompt": "The text may have 65,536 characters.",
+    "length": "The length is 1 to 10,000.",
+    "temperature": "The temperature is 0 to 10.",
+    "top_p": "--top-p is more than 0, and 1 at most.",
+    "stop": "--stop may be given 16 times, each time with 1 to 256 characters.",
+    "seed": "The seed is 0 to 2,147,483,647.",
+}
+"""Of what may be asked, as `GenerateParams` has them."""
 
 
 def predict(options: argparse.Namespace) -> None:
@@ -62,7 +72,9 @@ def generate(options: argparse.Namespace) -> None:
     try:
         params = msgspec.convert({"prompt": options.prompt, **limits}, GenerateParams)
     except msgspec.ValidationError as error:
-        raise QuestionError(f"The model cannot be asked that: {error}.") from error
+        found = re.search(r"`\$\.(\w+)", str(error))
+        why = LIMITS.get(found[1]) if found else None
+        raise QuestionError(why or f"The model cannot be asked that: {error}.") from error
     with common.client(options) as client:
         if waits:
             print("Waiting for the model.", end="", file=sys.stderr, flush=True)

@@ -23,7 +23,7 @@ from core.contracts.words import counted, size, traffic
 from core.store import cutting
 from core.store.cutting import Source, Survey
 from core.store.data_folder import data_folder
-from core.store.documents import find
+from core.store.documents import ENDINGS, find
 from core.store.shards import OWN
 from core.store.tokens import ITEM
 from core.store.tokens import read as read_tokens
@@ -182,6 +182,11 @@ def _texts(place: Path, template: str | None) -> list[Path]:
         if not wanted:
             return find([place])
     except DataError:
+        if template:
+            endings = ", ".join(ENDINGS)
+            raise DataError(
+                notice("data.no_text_files", place=str(place), template=template, endings=endings)
+            ) from None
         if not picture_files.loose(place):
             raise
     if count := picture_files.loose(place):

@@ -149,7 +149,7 @@ def _remove(options: argparse.Namespace, folder: Path) -> None:
                 shutil.rmtree(path)
             elif path.name != LOCK:
                 path.unlink()
-    print("No pack is left. Compute uses the CPU.")
+    print("There is no pack here now. Compute uses the CPU.")
 
 
 def _cards() -> tuple[Gpu, ...]:

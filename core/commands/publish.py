@@ -50,7 +50,7 @@ def publish(options: argparse.Namespace) -> int:
         print(f"    hearth worker --run {out} --listen 0.0.0.0:4401{folder}", file=sys.stderr)
         raise
     if silent := [called(peer) for peer, said in answers.items() if said]:
-        print(f"To have it on {', '.join(silent)}, on that PC: hearth run join LINK, then publish it again.")
+        print(f"Join it also on {', '.join(silent)}: type hearth run join LINK there. Then publish it here again.")
     print("The link for volunteers. Keep this PC running until others have all data:")
     print(link)
     if signed.access == "tokens":
@@ -90,6 +90,7 @@ def _asked(client: ControlClient, signed: Manifest) -> dict[str, str]:
     for address in signed.bootstrap:
         if (peer := address.partition("@")[0]) != me:
             said = answers[peer] = _silence(client, signed, address)
+            said = said.replace(f"Peer {called(peer)}", "it")
             told = f"does not give it to others: {said}" if said else f"gives revision {signed.revision} to others."
             print(f"Peer {called(peer)} {told}", flush=True)
     if not answers:

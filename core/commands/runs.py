@@ -154,7 +154,7 @@ def _leave(options: argparse.Namespace) -> None:
     with common.client(options) as client:
         left = client.call("leave_run", LeaveRunParams(common.named_run(options)), RunStatus, 60.0)
         others = ", ".join(one.id for one in client.call("status", {}, Status).runs)
-    print(f"Left {left.id} ({left.title}). What was trained stays in the data folder. This PC still trains {others}.")
+    print(f"Left {left.id} ({left.title}). What was trained stays in the data folder. This PC is still in {others}.")
 
 
 def _weight(options: argparse.Namespace) -> None:
@@ -200,6 +200,8 @@ def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
         HearthError: none was.
     """
     name = common.named_run(options)
+    if options.type and options.format != "gguf":
+        raise SettingsError("--type is for a gguf file: add --format gguf, or leave it out.")
     params, again, fault = CollectParams(name), True, notice("export.failed", status=0)
     if options.format:  # to collect the states of a large run takes minutes
         with common.client(options) as client:
@@ -214,7 +216,7 @@ def _written(options: argparse.Namespace) -> tuple[Path, Exported]:
             collected = client.call("collect", params, Collected, COLLECT_S)
         out = (options.out or Path(collected.run)).resolve()
         print(f"Writing and evaluating {counted(collected.experts, 'expert')} ...", file=sys.stderr)
-        job = msgspec.json.encode(ExportJob(collected, str(out), options.format, options.type))
+        job = msgspec.json.encode(ExportJob(collected, str(out), options.format, options.type or "f16"))
         process = subprocess.run(hearth_command("write-model"), input=job, stdout=subprocess.PIPE, check=False)
         if process.returncode:
             raise ComputeError(notice("export.failed", status=process.returncode))

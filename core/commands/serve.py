@@ -8,7 +8,7 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -19,7 +19,7 @@ import msgspec
 from core import key_file
 from core.commands.completions import FORMS, Exchange, Refused, end_of, refusal
 from core.contracts.control import QUESTION_S, Continued
-from core.contracts.errors import DataFolderError, HearthError, PortInUse
+from core.contracts.errors import DataFolderError, HearthError, PortInUse, SettingsError
 from core.contracts.kinds import TASKS
 from core.contracts.status import Status
 from core.control.client import ControlClient
@@ -28,6 +28,7 @@ from core.regular_files import read_regular
 from core.store.data_folder import data_path
 
 HOST, PORT = "127.0.0.1", 8467
+MOST_PORT = 65_535
 HOSTS = (HOST, "localhost")
 """Names that a program has for this PC. A page of the web has another one, even if that leads here."""
 TOKEN_FILE = "serve.token"
@@ -39,18 +40,22 @@ def serve(options: argparse.Namespace) -> None:
     """Serve until Ctrl+C.
 
     Raises:
+        SettingsError: there is no such port.
         NotRunning: no worker serves the data folder.
         PortInUse: another program has the port.
         DataFolderError: the token cannot be kept.
     """
+    if not 0 <= options.port <= MOST_PORT:
+        raise SettingsError(f"A port is a number from 0 to {MOST_PORT:,}.")
     folder = data_path(options.data_dir)
     with ControlClient(folder):
         pass  # a data folder without a worker is told at once
     token = token_of(folder)
     try:
         server = Completions(folder, options.port, token)
-    except (OSError, OverflowError) as error:
-        raise PortInUse(f"Port {options.port} cannot be used: {error}. Choose another one with --port.") from error
+    except OSError as error:
+        why = error.strerror or error
+        raise PortInUse(f"Port {options.port} cannot be used: {why}. Choose another one with --port.") from error
     with server:
         print(f"Programs that speak to OpenAI can use: http://{HOST}:{server.server_port}/v1")
         print(f"API key, kept in {folder / TOKEN_FILE}: {token}")
@@ -89,7 +94,7 @@ class Completions(FewAtOnce, HTTPServer):
             token: that programs have to show.
 
         Raises:
-            OSError, OverflowError: it cannot.
+            OSError: it cannot.
         """
         self.folder, self.token = folder, token
         self.texts = threading.Semaphore(AT_ONCE)
@@ -144,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _get(self) -> None:
         if self.path != "/v1/models":
-            raise _nothing(self.path)
+            raise _nothing(self.path, FORMS, "POST")
         with ControlClient(self.server.folder) as client:
             runs = client.call("status", {}, Status).runs
         able = [run for run in runs if run.task in TASKS and TASKS[run.task].takes == "text"]
@@ -153,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _post(self) -> None:
         if self.path not in FORMS:
-            raise _nothing(self.path)
+            raise _nothing(self.path, ("/v1/models",), "GET")
         exchange = Exchange(FORMS[self.path], self._body())
         if not self.server.texts.acquire(blocking=False):
             said = f"{AT_ONCE} texts are being written: ask again when one has ended."
@@ -236,7 +241,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing is logged of requests."""
 
 
-def _nothing(path: str) -> Refused:
+def _nothing(path: str, there: Container[str], method: str) -> Refused:
+    """There is nothing at a path, or only for requests of the other method."""
+    if path in there:
+        return Refused(HTTPStatus.METHOD_NOT_ALLOWED, f"{path} must be asked with {method}.", "wrong_method")
     known = "/v1/models, /v1/completions and /v1/chat/completions"
     return Refused(HTTPStatus.NOT_FOUND, f"There is nothing at {path[:100]}, only at {known}.", "not_found")
 

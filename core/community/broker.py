@@ -7,6 +7,7 @@ stays in memory; a packet may take 256 MB; who says nothing is waited for.
 
 import asyncio
 import contextlib
+import errno
 import logging
 import time
 from collections import Counter
@@ -20,7 +21,7 @@ from amqtt.errors import AMQTTError, BrokerError, MQTTError
 from amqtt.session import Session
 
 from core.community.signing import signed_by
-from core.contracts.errors import SettingsError
+from core.contracts.errors import PortInUse, SettingsError
 from core.contracts.notices import Notice, notice
 from core.contracts.telemetry import MAX_PACKET, Admits, Rights, limit_of, login, may_read, may_write
 
@@ -78,11 +79,14 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         """Listen.
 
         Raises:
+            PortInUse: another program has the port.
             SettingsError: it cannot.
         """
         try:
             await self.start()
         except (AMQTTError, BrokerError) as error:
+            if isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.EADDRINUSE:
+                raise PortInUse(notice("telemetry.broker_port_in_use", address=self._listen)) from error
             why = str(error.__cause__ or error)
             raise SettingsError(notice("telemetry.broker_fails", address=self._listen, why=why)) from error
         self._looking = asyncio.create_task(self._look(), name="broker's sessions")

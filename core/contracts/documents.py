@@ -87,7 +87,7 @@ def _of_toml(text: str, said: str) -> Notice:
         return notice("manifest.syntax", what=what)
     if found[1]:
         return _at(Place(int(found[1]), int(found[2])), notice("manifest.syntax", what=what))
-    return _at(place_of(text, len(text)), notice("manifest.cut_off", what=what))
+    return _at(place_of(text, len(text)), notice("manifest.cut_off"))
 
 
 def _of_json(text: str, said: str) -> Notice:
@@ -96,7 +96,7 @@ def _of_json(text: str, said: str) -> Notice:
         json.loads(text)
     except json.JSONDecodeError as error:
         if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
-            return _at(place_of(text, len(text)), notice("manifest.cut_off", what=error.msg))
+            return _at(place_of(text, len(text)), notice("manifest.cut_off"))
         return _at(Place(error.lineno, error.colno), notice("manifest.syntax", what=error.msg))
     except (RecursionError, ValueError):  # the latter for a number of thousands of digits
         pass

@@ -52,8 +52,8 @@ def data_folder(chosen: Path | None) -> Path:
     """`data_path`, made if missing and checked. A folder that is refused is left as it was.
 
     Raises:
-        DataFolderError: it cannot be made or written, a newer Hearth has laid it out, or its data were moved to where
-            no folder is, as if a disk were not there.
+        DataFolderError: it is a file, cannot be made or written, a newer Hearth has laid it out, or its data were moved
+            to where no folder is, as if a disk were not there.
     """
     first, folder = first_path(chosen), data_path(chosen)
     if folder != first and not folder.is_dir():
@@ -62,6 +62,8 @@ def data_folder(chosen: Path | None) -> Path:
         os.fspath(folder).encode()
     except UnicodeEncodeError:
         raise DataFolderError(notice("folder.not_utf8", folder=repr(os.fsencode(folder)))) from None
+    if folder.is_file():
+        raise DataFolderError(notice("folder.is_a_file", folder=str(folder)))
     if _layout(folder) > LAYOUT:
         raise DataFolderError(notice("folder.newer", folder=str(folder)))
     try:

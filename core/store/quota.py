@@ -28,6 +28,7 @@ from core.contracts.errors import CheckpointError
 from core.contracts.files import TRUNK, PartFile
 from core.contracts.notices import notice
 from core.contracts.status import ExpertStatus
+from core.contracts.words import counted, traffic
 from core.store.checkpoint_files import CHECKPOINTS, is_whole, on_disk
 from core.store.disk_use import HELD, SUPERSEDED, Found, Spare, choose, look_through, spares
 from core.store.needs import Claim, Needs, Promise, Wait, needs_of, waiting
@@ -372,7 +373,7 @@ class Quota:
         for path in [path for spare in chosen for path in spare.paths]:
             await asyncio.to_thread(remove, path)
         if chosen:
-            log.info("Removed %d files that were least needed: %d KB.", len(chosen), freed >> 10)
+            log.info("Removed %s that were least needed: %s.", counted(len(chosen), "file"), traffic(freed))
         return freed
 
     def _is_sound(self, folder: Path, file: PartFile) -> bool:

@@ -148,7 +148,7 @@ install_packages() {
         say "creating the virtual environment $VENV with $("$PYTHON" --version)"
         "$PYTHON" -m venv "$VENV"
     fi
-    say "installing the Python packages (about 1 GB, some minutes the first time)"
+    say "installing the Python packages (about 1.5 GB, some minutes the first time)"
     # shellcheck disable=SC2086 # for packages these are several words
     "$VENV/bin/python" -m pip install -c constraints.txt -e $wanted
     "$VENV/bin/python" -m compileall -q app core # half a second less until the first window

@@ -1936,12 +1936,12 @@
       <translation>Wer geantwortet hat, Byte für Byte</translation>
     </message>
     <message>
-      <source>A column for every byte, a cell for every expert that was asked; the brighter, the more weight.</source>
-      <translation>Eine Spalte für jedes Byte, eine Zelle für jeden gefragten Experten; je heller, desto mehr Gewicht.</translation>
+      <source>A column for every byte, a cell for every expert that was asked; strong colours mean much weight.</source>
+      <translation>Eine Spalte für jedes Byte, eine Zelle für jeden gefragten Experten; kräftige Farben bedeuten viel Gewicht.</translation>
     </message>
     <message>
-      <source>The newest byte is at the right; brighter cells had more weight.</source>
-      <translation>Das neueste Byte ist rechts; hellere Zellen hatten mehr Gewicht.</translation>
+      <source>The newest byte is at the right; cells of a stronger colour had more weight.</source>
+      <translation>Das neueste Byte ist rechts; Zellen mit kräftigerer Farbe hatten mehr Gewicht.</translation>
     </message>
     <message>
       <source>Next byte, as the model weighed it</source>
@@ -1976,12 +1976,12 @@
       <translation>Wer geantwortet hat, Token für Token</translation>
     </message>
     <message>
-      <source>A column for every token, a cell for every expert that was asked; the brighter, the more weight.</source>
-      <translation>Eine Spalte für jedes Token, eine Zelle für jeden gefragten Experten; je heller, desto mehr Gewicht.</translation>
+      <source>A column for every token, a cell for every expert that was asked; strong colours mean much weight.</source>
+      <translation>Eine Spalte für jedes Token, eine Zelle für jeden gefragten Experten; kräftige Farben bedeuten viel Gewicht.</translation>
     </message>
     <message>
-      <source>The newest token is at the right; brighter cells had more weight.</source>
-      <translation>Das neueste Token ist rechts; hellere Zellen hatten mehr Gewicht.</translation>
+      <source>The newest token is at the right; cells of a stronger colour had more weight.</source>
+      <translation>Das neueste Token ist rechts; Zellen mit kräftigerer Farbe hatten mehr Gewicht.</translation>
     </message>
     <message>
       <source>Next token, as the model weighed it</source>
@@ -2943,8 +2943,8 @@
       <translation>Ein Link oder die Datei eines Manifests lässt sich auch auf dieses Fenster ziehen.</translation>
     </message>
     <message>
-      <source>What this PC trains, for whom, and how they share its time.</source>
-      <translation>Was dieser PC trainiert, für wen, und wie sie sich seine Zeit teilen.</translation>
+      <source>What this PC trains, for whom, and how the runs share its time.</source>
+      <translation>Was dieser PC trainiert, für wen, und wie die Läufe sich seine Zeit teilen.</translation>
     </message>
     <message>
       <source>Left “{run}”. What was trained stays in the data folder.</source>
@@ -3799,8 +3799,8 @@
       <translation>Zahlen und Nachrichten, kein Code</translation>
     </message>
     <message>
-      <source>Peers exchange numbers and short typed messages, whose sizes are checked before anything is read. What others send is never run, and nothing is ever unpickled. The one exception are files of a GPU pack: each must have the hash that Hearth's makers have signed.</source>
-      <translation>Peers tauschen Zahlen und kurze, typisierte Nachrichten aus, deren Größe geprüft ist, bevor etwas gelesen wird. Was andere senden, wird nie ausgeführt, und nie wird etwas mit pickle gelesen. Die einzige Ausnahme sind Dateien eines GPU-Pakets: Jede muss den Hash haben, den die Macher von Hearth unterschrieben haben.</translation>
+      <source>Peers exchange numbers and short typed messages, whose sizes are checked before anything is read. What others send is never run, and nothing is ever unpickled. The one exception is a GPU pack: each of its files must have the hash that Hearth's makers have signed.</source>
+      <translation>Peers tauschen Zahlen und kurze, typisierte Nachrichten aus, deren Größe geprüft ist, bevor etwas gelesen wird. Was andere senden, wird nie ausgeführt, und nie wird etwas mit pickle gelesen. Die einzige Ausnahme ist ein GPU-Paket: Jede seiner Dateien muss den Hash haben, den die Macher von Hearth unterschrieben haben.</translation>
     </message>
     <message>
       <source>Encrypted from peer to peer</source>
@@ -5648,6 +5648,10 @@
       <translation>Die Teile brauchen {size:size} in {folder}, frei sind {free:size}. Schaffe Platz, oder nenne mit --data-dir einen anderen Datenordner.</translation>
     </message>
     <message>
+      <source>data.no_text_files</source>
+      <translation>In {place} sind keine Texte für die Vorlage {template}: Dateien, die auf {endings} enden.</translation>
+    </message>
+    <message>
       <source>data.no_texts</source>
       <translation>{path} hat keine Spalte mit Texten.</translation>
     </message>
@@ -5891,7 +5895,7 @@
     </message>
     <message>
       <source>doctor.unmeasured</source>
-      <translation>Noch hat es niemand gemessen; ein verbundener Backbone-Peer tut es.</translation>
+      <translation>Noch hat es niemand gemessen; ein verbundener Backbone-Peer wird es tun.</translation>
     </message>
     <message>
       <source>energy.live</source>
@@ -6045,6 +6049,10 @@
     <message>
       <source>folder.gone</source>
       <translation>Der Datenordner {folder} ist weg.</translation>
+    </message>
+    <message>
+      <source>folder.is_a_file</source>
+      <translation>{folder} ist eine Datei. Wähle mit --data-dir einen Ordner.</translation>
     </message>
     <message>
       <source>folder.lock_not_written</source>
@@ -6719,7 +6727,7 @@
     </message>
     <message>
       <source>manifest.cut_off</source>
-      <translation>{what}, und hier endet die Datei: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie erneut ganz.</translation>
+      <translation>hier endet die Datei zu früh: Sie wurde abgeschnitten oder ist nicht fertig. Kopiere sie erneut ganz.</translation>
     </message>
     <message>
       <source>manifest.end_beyond</source>
@@ -6827,7 +6835,7 @@
     </message>
     <message>
       <source>manifest.no_run</source>
-      <translation>Es gibt keinen Lauf namens {run}. Bekannte Läufe: {known}; oder gib den Pfad eines Manifests an (.json).</translation>
+      <translation>Es gibt keinen Lauf namens {run}. Bekannte Läufe: {known}; oder gib den Pfad eines Manifests an (.toml, .json).</translation>
     </message>
     <message>
       <source>manifest.no_such_day</source>
@@ -7414,7 +7422,7 @@
     </message>
     <message>
       <source>reach.by_acquaintance</source>
-      <translation>ein Backbone-Peer, mit dem dieser PC Kontakt hat, hat ihn erreicht; ob Fremde es können, ist nicht gewiss</translation>
+      <translation>ein Backbone-Peer, mit dem dieser PC Kontakt hat, hat ihn erreicht; ein fremder Peer noch nicht</translation>
     </message>
     <message>
       <source>reach.by_nobody</source>
@@ -7950,6 +7958,10 @@
     <message>
       <source>telemetry.broker_fails</source>
       <translation>Der Broker kann unter {address} nicht lauschen: {why}</translation>
+    </message>
+    <message>
+      <source>telemetry.broker_port_in_use</source>
+      <translation>Ein anderes Programm benutzt {address}. Beende es oder wähle mit --broker-listen eine andere Adresse.</translation>
     </message>
     <message>
       <source>telemetry.fails</source>

@@ -1144,6 +1144,10 @@
       <translation>The shards need {size:size} in {folder}, and {free:size} are free. Make room, or name another data folder with --data-dir.</translation>
     </message>
     <message>
+      <source>data.no_text_files</source>
+      <translation>There are no texts in {place} for the template {template}: files that end with {endings}.</translation>
+    </message>
+    <message>
       <source>data.no_texts</source>
       <translation>{path} has no column of texts.</translation>
     </message>
@@ -1387,7 +1391,7 @@
     </message>
     <message>
       <source>doctor.unmeasured</source>
-      <translation>Nobody has measured it yet; a connected backbone peer does.</translation>
+      <translation>Nobody has measured it yet; a connected backbone peer will.</translation>
     </message>
     <message>
       <source>energy.live</source>
@@ -1541,6 +1545,10 @@
     <message>
       <source>folder.gone</source>
       <translation>The data folder {folder} is gone.</translation>
+    </message>
+    <message>
+      <source>folder.is_a_file</source>
+      <translation>{folder} is a file. Choose a folder with --data-dir.</translation>
     </message>
     <message>
       <source>folder.lock_not_written</source>
@@ -2215,7 +2223,7 @@
     </message>
     <message>
       <source>manifest.cut_off</source>
-      <translation>{what}, and here the file ends: it was cut off, or is not finished. Copy the whole of it again.</translation>
+      <translation>here the file ends too soon: it was cut off, or is not finished. Copy the whole of it again.</translation>
     </message>
     <message>
       <source>manifest.end_beyond</source>
@@ -2323,7 +2331,7 @@
     </message>
     <message>
       <source>manifest.no_run</source>
-      <translation>There is no run named {run}. Known runs: {known}; or give a manifest's path (.json).</translation>
+      <translation>There is no run named {run}. Known runs: {known}; or give a manifest's path (.toml, .json).</translation>
     </message>
     <message>
       <source>manifest.no_such_day</source>
@@ -2910,7 +2918,7 @@
     </message>
     <message>
       <source>reach.by_acquaintance</source>
-      <translation>a backbone peer that this PC is in contact with has dialled it; whether strangers can is uncertain</translation>
+      <translation>a backbone peer that this PC is in contact with has dialled it; no stranger has dialled it yet</translation>
     </message>
     <message>
       <source>reach.by_nobody</source>
@@ -3446,6 +3454,10 @@
     <message>
       <source>telemetry.broker_fails</source>
       <translation>The broker cannot listen at {address}: {why}</translation>
+    </message>
+    <message>
+      <source>telemetry.broker_port_in_use</source>
+      <translation>Another program uses {address}. End it, or choose another address with --broker-listen.</translation>
     </message>
     <message>
       <source>telemetry.fails</source>

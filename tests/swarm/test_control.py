@@ -160,7 +160,7 @@ def test_what_is_started_and_lifted_outlives_a_pause_and_a_kill(tmp_path: Path) 
         assert rules["choice"].live.code == "choice.start_now" and rules["choice"].offers == "end"
         assert rules["battery"].offers == "end" and rules["energy"].offers == "lift"
         assert abs((rules["battery"].lifted_until or 0) - time.time() - 3600) < PATIENCE_S
-        assert "All rules hold again. Now limited" in hearth(tmp_path, "start", "--end").stdout
+        assert "All rules hold. Now limited" in hearth(tmp_path, "start", "--end").stdout
         again.call("end_lift", {"rule": "battery"})
         assert [rule.rule for rule in again.status().why if rule.lifted_until] == []
         with pytest.raises(ProtocolError):

@@ -65,6 +65,8 @@ def test_one_command_signs_joins_asks_the_peers_that_are_named_and_prints_the_li
         said = hearth(running.folder, "run", "publish", str(path))
         assert said.returncode == NetworkError.exit_code and "does not give it to others" in said.stdout, said.stderr
         assert "Ask the organiser" not in said.stdout, "who is told that is the organiser"
+        told = next(line for line in said.stdout.splitlines() if "does not give it" in line)
+        assert told.count(called(address.partition("@")[0])) == 1, told
         link = said.stdout.splitlines()[-1]
         assert hearth(other.folder, "run", "join", link, "--yes").returncode == 0
         path.write_text(f'bootstrap = ["{address}"]\nrevision = 3\n{TINY}')

@@ -67,7 +67,7 @@ def test_compute_uses_the_pack_until_it_is_removed(here: Packs) -> None:
             cwd=ROOT, capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert json.loads(sizes.stdout)["bytes"]["packs"] > LIBRARY
-        assert here.pack("remove").stdout == "No pack is left. Compute uses the CPU.\n"
+        assert here.pack("remove").stdout == "There is no pack here now. Compute uses the CPU.\n"
         trains(running, "the CPU")
         assert pack_of(running) == "" and [path.name for path in here.runtimes.iterdir()] == ["lock"]
 

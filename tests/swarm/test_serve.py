@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from core.commands.serve import BODY_BYTES, TOKEN_FILE
-from core.contracts.errors import NotRunning
+from core.contracts.errors import NotRunning, PortInUse
 from core.net.few_at_once import AT_ONCE
 from tests.workers import PATIENCE_S, ROOT, RunningWorker, hearth, start_paused, wait_until, worker
 
@@ -126,6 +126,19 @@ def test_what_cannot_be_answered_is_told_in_openais_form(client: openai.OpenAI) 
     assert large.value.status_code == 413
     with pytest.raises(openai.NotFoundError, match="nothing at"):
         client.embeddings.create(model="text", input="x")
+
+
+@pytest.mark.parametrize(("asked", "method"), [("GET /v1/completions", "POST"), ("POST /v1/models", "GET")])
+def test_who_asks_with_the_wrong_method_is_told_the_right_one(asked: str, method: str, served: Served) -> None:
+    head = f"{asked} HTTP/1.1\r\nHost: localhost:1\r\nAuthorization: Bearer {served.token}\r\n\r\n"
+    status, body = served.raw(head.encode())
+    assert status == 405 and body["error"]["message"] == f"{asked.split()[1]} must be asked with {method}."
+
+
+def test_a_port_that_is_taken_is_told_in_words(served: Served) -> None:
+    said = hearth(served.worker.folder, "serve", "--port", str(served.port))
+    assert said.returncode == PortInUse.exit_code
+    assert f"Port {served.port} cannot be used: Address already in use. Choose another" in said.stderr
 
 
 def test_nobody_without_the_token_is_answered(served: Served) -> None:

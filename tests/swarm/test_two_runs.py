@@ -83,7 +83,7 @@ def test_the_run_of_the_settings_can_be_left_as_well(tmp_path: Path) -> None:
         text = train_two(running, small_text(tmp_path, 32))
         (tmp_path / "text-32.json").unlink()
         left = hearth(running.folder, "run", "leave", "digits")
-        assert left.returncode == 0 and f"still trains {text}" in left.stdout, left.stderr
+        assert left.returncode == 0 and f"still in {text}" in left.stdout, left.stderr
         assert set(runs(running)) == {text}
         refused = hearth(running.folder, "run", "leave", text)
         assert refused.returncode == RunError.exit_code and "Join another one first" in refused.stderr

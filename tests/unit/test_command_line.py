@@ -64,7 +64,7 @@ def test_what_nobody_measured_is_no_fault(tmp_path: Path, said: Any) -> None:
     assert [f.name for f in findings if f.good is None] == ["outside", "nat", "reachability", "broker"]
     code, text = said("doctor", doctor=[findings])
     assert code == 0 and "LOOK" not in text and "cannot dial" not in text
-    assert text.count("Nobody has measured it yet; a connected backbone peer does.") == 3
+    assert text.count("Nobody has measured it yet; a connected backbone peer will.") == 3
     assert "none is named by the runs here" in text and "as soon as one answers" not in text
 
 
@@ -121,6 +121,41 @@ def test_resume_says_what_comes_of_it(said: Any) -> None:
     gpu = State("contributing", (plain("It trains."),), why=(RuleStatus("gpu_choice", plain(""), plain(""), ("gpu",)),))
     _, text = said("resume", status=[gpu, State("contributing", (plain("It trains."),))], resume=[{}])
     assert text.startswith("Resumed. Now contributing")
+
+
+def test_who_leaves_a_run_is_told_where_this_pc_still_is(said: Any) -> None:
+    class Run(msgspec.Struct):
+        id: str
+        title: str = "Mine"
+
+    class Of(msgspec.Struct):
+        runs: list[Run]
+
+    code, text = said("run", "leave", "mine", leave_run=[Run("mine-1")], status=[Of([Run("dec-2")])])
+    assert code == 0 and text.endswith("This PC is still in dec-2.\n"), "one that does not compute is in it, too"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["generate", "x", "--length", "0"], 19, "The length is 1 to 10,000.\n"),
+        (["generate", "x", "--length", "10001"], 19, "The length is 1 to 10,000.\n"),
+        (["generate", "x", "--temperature", "11"], 19, "The temperature is 0 to 10.\n"),
+        (["generate", "x", "--top-p", "3"], 19, "--top-p is more than 0, and 1 at most.\n"),
+        (["generate", "x", "--seed", "-1"], 19, "The seed is 0 to 2,147,483,647.\n"),
+        (["generate", "x", "--stop", "s" * 257], 19, "--stop may be given 16 times, each time with 1 to 256"),
+        (["generate", "x" * 65_537], 19, "The text may have 65,536 characters.\n"),
+        (["board", "--out", "board", "--trust", "foo"], 11, "'foo' does not name a peer: its key has 64 hexadecimal"),
+        (["serve", "--port", "99999"], 2, "A port is a number from 0 to 65,535.\n"),
+        (["run", "export", "dec", "--format", "hf", "--type", "q8_0"], 2, "--type is for a gguf file: add --format"),
+        (["run", "export", "dec", "--type", "f16"], 2, "--type is for a gguf file: add --format"),
+    ],
+)
+def test_what_no_command_takes_is_told_with_its_limits(
+    words: list[str], code: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(words) == code
+    assert capsys.readouterr().err.startswith(f"hearth: {told}")
 
 
 def test_a_time_below_nothing_is_refused_in_words(capsys: pytest.CaptureFixture[str]) -> None:

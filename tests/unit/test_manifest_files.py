@@ -77,7 +77,7 @@ def test_a_file_that_is_only_begun_is_told_what_it_lacks(left: str, tmp_path: Pa
 def test_a_file_that_was_cut_off_is_told_from_one_that_is_wrong(left: int, tmp_path: Path) -> None:
     text = json.dumps(tomllib.loads(TINY), indent=1)
     [said] = told(tmp_path, text=text[:left], name="mine.json")
-    assert "it was cut off" in said and "Copy the whole" in said
+    assert "here the file ends too soon: it was cut off" in said and "Copy the whole" in said
     [said] = told(tmp_path, (":", ";"), text=text, name="mine.json")
     assert "cut off" not in said
     [said] = told(tmp_path, text=TINY[: TINY.index("digits")], name="mine.toml")

@@ -91,6 +91,12 @@ def test_a_disk_that_is_not_there_is_told(folder: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
+def test_a_file_is_no_data_folder(tmp_path: Path) -> None:
+    (tmp_path / "dec.toml").touch()
+    with pytest.raises(DataFolderError, match="is a file"):
+        data_folder(tmp_path / "dec.toml")
+
+
 @pytest.mark.parametrize(
     ("name", "why"),
     [("old", "already"), ("old/inside", "inside the other"), ("full", "not empty"), ("file", "is a file")],

@@ -204,3 +204,12 @@ def test_pictures_without_folders_are_of_no_class(
     arguments = ["--data-dir", str(tmp_path / "data"), "--out", str(tmp_path / "x.toml"), "--yes", *template]
     assert cli.main(["run", "new", str(tmp_path / "in" / "red"), *arguments]) == DataError.exit_code
     assert "into a folder of its own" in capsys.readouterr().err
+
+
+def test_pictures_are_no_texts_for_a_template_that_reads_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    coloured(tmp_path / "in", 2)
+    arguments = ["--data-dir", str(tmp_path / "data"), "--out", str(tmp_path / "x.toml"), "--yes"]
+    assert cli.main(["run", "new", str(tmp_path / "in"), *arguments, "--template", "decoder"]) == DataError.exit_code
+    assert "no texts in" in (said := capsys.readouterr().err) and "for the template decoder" in said

@@ -18,7 +18,7 @@ from core.community.ledger import Ledger
 from core.community.telemetry import Telemetry
 from core.contracts import manifest as manifests
 from core.contracts.credit import BoardTotals, Bundle, Entry, Leaderboard, Line, Named, Ranking, Sheet, day_of, week_of
-from core.contracts.errors import CreditError, ManifestError, RunError, SettingsError
+from core.contracts.errors import CreditError, ManifestError, PortInUse, RunError, SettingsError
 from core.contracts.manifest import Manifest
 from core.contracts.telemetry import (
     CREDIT,
@@ -284,5 +284,5 @@ def test_what_a_backbone_peer_is_asked_wrongly_is_told(
 async def test_an_address_that_is_taken_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = f"127.0.0.1:{taken.getsockname()[1]}"
-        with pytest.raises(SettingsError, match="cannot listen"):
+        with pytest.raises(PortInUse, match=f"Another program uses {listen}. End it"):
             await EmbeddedBroker(listen, frozenset(), None, RIGHTS, lambda *_: True).__aenter__()

@@ -34,7 +34,7 @@ class RunsPage(LookingPage):
             "runs",
             tr("Runs"),
             "runs",
-            tr("What this PC trains, for whom, and how they share its time."),
+            tr("What this PC trains, for whom, and how the runs share its time."),
         )
         self._actions = actions
         self.add_button = Button(tr("Add a run"), "primary", "plus", clicked=lambda: actions.add_run.emit(""))
