@@ -1,7 +1,6 @@
 """Asking the model: predict, generate."""
 
 import argparse
-import re
 import sys
 import time
 from pathlib import Path
@@ -69,12 +68,13 @@ def generate(options: argparse.Namespace) -> None:
             print(f"\r{count} of {options.length}{rate}\x1b[K", end="", file=sys.stderr, flush=True)
 
     limits = {name: getattr(options, name) for name in ("length", "temperature", "top_p", "stop", "seed", "run")}
-    try:
-        params = msgspec.convert({"prompt": options.prompt, **limits}, GenerateParams)
-    except msgspec.ValidationError as error:
-        found = re.search(r"`\$\.(\w+)", str(error))
-        why = LIMITS.get(found[1]) if found else None
-        raise QuestionError(why or f"The model cannot be asked that: {error}.") from error
+    asked = {"prompt": options.prompt, **limits}
+    for name in asked:
+        try:
+            msgspec.convert({"prompt": "", name: asked[name]}, GenerateParams)
+        except msgspec.ValidationError as error:
+            raise QuestionError(LIMITS.get(name) or f"The model cannot be asked that: {error}.") from error
+    params = msgspec.convert(asked, GenerateParams)
     with common.client(options) as client:
         if waits:
             print("Waiting for the model.", end="", file=sys.stderr, flush=True)
