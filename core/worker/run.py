@@ -275,7 +275,7 @@ class Run:
             loss=progress.loss,
             accuracy=progress.accuracy,
             checkpoint_time=progress.checkpoint_time,
-            waits=self.waits,
+            waits=self.waits or compute.failure,
             reached=self.reached,
         )
 

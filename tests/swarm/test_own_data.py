@@ -40,6 +40,8 @@ def test_a_folder_becomes_a_run_that_two_train(folder: Path, tmp_path: Path) -> 
     assert (manifest.run, manifest.title, manifest.strategy) == ("my-tales", "My tales", "diloco")
     assert tomllib.loads(out.read_text())["shard_list"]["sha256"] in shards.here(one / "runs" / manifest.run_id)
 
+    with worker(tmp_path / "far", "--run", str(out), share=100) as far:
+        far.until(lambda status: str(status.runs[0].waits).endswith("begins with the first part."), "the data")
     with worker(one, "--run", str(out), "--listen", HERE, share=100) as first:
         first.until(lambda status: status.step > 2, "the organiser trains")
         address = hearth(one, "address").stdout.strip()
