@@ -47,6 +47,7 @@ class ModelPage(Page):
         self._points: list[CurvePoint] = []
         for demo in self._spare.values():
             self.body.addWidget(demo, 1)
+        self.body.addStretch()  # the head stays at the top where a model cannot be tried
         self.text.hide()
 
     def update_status(self, status: Status) -> None:
