@@ -212,15 +212,15 @@ class Standings:
         return sum(min(samples, most) for samples in (mine, *said.values()))
 
     def enough(self, version: int) -> int:
-        """Up to which step there is enough, as most of those say that are near a step or ahead of it, with others: all
-        of a block of addresses have one voice (`core.net.crowds.voter_of`), and who names a step far ahead alone none.
+        """Up to which step there is enough, as most of those say that are near a step or ahead of it: all of a block of
+        addresses have one voice (`core.net.crowds.voter_of`).
 
         Args:
             version: the step. Who is behind it has not heard of what the others gather.
         """
         said = dict[bytes, int]()
         for peer, each in self.trainers.items():
-            if each.version >= version - 1 and (each.settled or each.version <= version + 1):
+            if each.version >= version - 1:
                 link = self._node.pool.links.get(peer)
                 voter = voter_of(link.branch) if link else peer
                 said[voter] = min(said.get(voter, each.enough), each.enough)
