@@ -25,7 +25,8 @@ PASSES = 2
 MEANS = 2
 """Of the last rounds, that a trainer keeps for those who missed them."""
 TRUNKS = 8
-"""Whose digests a trainer tells: trainers that follow each other by some steps have one of them in common."""
+"""Whose digests a trainer tells, and of as many means: trainers that follow each other by some steps have one of them
+in common."""
 
 Key = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Numbers = Annotated[int, msgspec.Meta(ge=0, le=NUMBERS)]
@@ -54,7 +55,7 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
     """No other round has it."""
     members: Annotated[tuple[PeerAddress, ...], msgspec.Meta(min_length=1, max_length=MEMBERS)]
     sends: Annotated[tuple[bool, ...], msgspec.Meta(min_length=1, max_length=MEMBERS)]
-    """Who has a vector; the others help to reduce."""
+    """Who has a vector."""
     shares: Annotated[tuple[Numbers, ...], msgspec.Meta(min_length=1, max_length=MEMBERS)]
     """Numbers of the vector that each reduces; 0: none. Their sum is the vector's length."""
     codec: Codec
@@ -64,11 +65,18 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
     """As in `core.averaging.mean`."""
     abilities: Annotated[tuple[Ability, ...], msgspec.Meta(max_length=MEMBERS)] = ()
     """Of the members: all come to the same shares by them."""
+    helps: Annotated[tuple[bool, ...], msgspec.Meta(max_length=MEMBERS)] = ()
+    """Who takes no step itself."""
 
     def fits(self) -> bool:
         """Whether it can be a group at all."""
         peers = {member.peer for member in self.members}
         return len(peers) == len(self.members) == len(self.sends) == len(self.shares) and sum(self.shares) > 0
+
+    def trainers(self) -> list[bytes]:
+        """The members that take the step."""
+        helps = self.helps or (False,) * len(self.members)
+        return [member.peer for member, only in zip(self.members, helps, strict=False) if not only]
 
 
 class Chunk(msgspec.Struct, frozen=True, array_like=True):
@@ -147,8 +155,9 @@ class Standing(msgspec.Struct, frozen=True, array_like=True):
     """That it has gathered for that."""
     enough: Whole
     """Steps for which, as it counts, all together have gathered enough."""
-    means: Annotated[tuple[tuple[Whole, Key], ...], msgspec.Meta(max_length=MEANS)] = ()
-    """That it has: the step on which each was agreed, and its digest."""
+    means: Annotated[tuple[tuple[Whole, Key], ...], msgspec.Meta(max_length=TRUNKS)] = ()
+    """By which it came there: the step on which each was agreed, and the digest of it and of all before it. It has the
+    last `MEANS` of them."""
     trunks: Annotated[tuple[tuple[Whole, Line], ...], msgspec.Meta(max_length=TRUNKS)] = ()
     """That it came to last: version and digest of each."""
     settled: bool = False
@@ -183,6 +192,8 @@ class Vector(msgspec.Struct, frozen=True, array_like=True):
     """Whose sums are in the mean; of a trunk 0."""
     size: Whole
     """Bytes of the whole vector."""
+    before: Digest = b""
+    """Of a mean: the digest of the one before it; empty: not known."""
 
     def __post_init__(self) -> None:
         check_possible(self.version)

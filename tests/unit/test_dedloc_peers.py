@@ -34,8 +34,8 @@ from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.trunk import dedloc
-from core.swarm.trunk.catching_up import Taken
 from core.swarm.trunk.dedloc import AGREEMENT, DeDLOC
+from core.swarm.trunk.past import Taken
 from core.swarm.trunk.planning import PLENTY
 from core.training.models.network import build
 from core.training.trunk.dedloc import STRATEGY
@@ -212,7 +212,7 @@ async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(t
         assert first.worker.waits() == notice("trunk.waits_round", n=1)
         agreed, mean = await late.worker.agree(Offer(0, 0, ROWS), numbers, 1e9)
         assert agreed == Agreed(0, 1, 2 * ROWS, 2, counted=False)
-        assert mean == first.worker._means[0].mean
+        assert mean == first.worker._past.means[0].mean
         assert late.worker.who() == ([], []), "it did not see who took part"
         for version in (1, 2, 3):
             await step(version)
@@ -222,8 +222,8 @@ async def test_who_missed_a_round_gets_its_mean_and_who_missed_more_is_told_so(t
         # a mean that is not the one that was named is not taken
         await late.worker._standings.look()
         for liar in (first, second):
-            taken = liar.worker._means[3]
-            liar.worker._means[3] = taken._replace(mean=bytes(len(taken.mean)))
+            taken = liar.worker._past.means[3]
+            liar.worker._past.means[3] = taken._replace(mean=bytes(len(taken.mean)))
             liar.worker._tending.start()
         assert await late.worker._others.mean(3) is None
         await judged(late)
@@ -285,7 +285,7 @@ async def test_what_one_alone_names_as_the_mean_of_a_step_is_not_taken(tmp_path:
         *honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
         await all_known([*honest, liar])
         false = torch.full((NUMBERS,), 1e3).numpy().tobytes()
-        liar.worker._means[0] = Taken.by(Agreed(0, 1, 4 * ROWS, 4), false)
+        liar.worker._past.take(0, Taken.by(Agreed(0, 1, 4 * ROWS, 4), false, b""))
         await liar.worker._tend()
         numbers = torch.ones(NUMBERS).mul(ROWS).numpy().tobytes()
 

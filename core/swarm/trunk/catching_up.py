@@ -11,23 +11,21 @@ not: it is the gradient of one step, which the optimizer makes no longer than an
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
-from typing import Literal, NamedTuple, Self
-
-import msgspec
+from typing import Literal, NamedTuple
 
 from core.averaging.digests import TrunkDigest
 from core.contracts.errors import CallTimeout, NetworkError
 from core.contracts.taking_on import Compared, Verdict
 from core.contracts.trunk import Agreed
-from core.contracts.trunk_rounds import AskVector, Standing
+from core.contracts.trunk_rounds import MEANS, AskVector, Standing
 from core.identity import PeerId
 from core.net.rpc import RpcNode
 from core.swarm.trunk.agreement import POINTS, Most
 from core.swarm.trunk.lineage import names, newest
+from core.swarm.trunk.past import Taken
 from core.swarm.trunk.standings import LOOK_S, Standings
 from core.swarm.trunk.vectors import Vectors, Whole
 
@@ -39,22 +37,6 @@ UNTOLD = 20
 """Times that it is asked whether a trunk is good, as long as that cannot be told."""
 LIE = 5.0
 """Points for a vector that is not the one that was named: the second time soon after means a ban."""
-
-
-class Taken(NamedTuple):
-    """What a step was taken by."""
-
-    agreed: Agreed
-    mean: bytes
-    """fp32."""
-    digest: bytes
-
-    @classmethod
-    def by(cls, agreed: Agreed, mean: bytes) -> Self:
-        """With its digest."""
-        digest = hashlib.sha256(msgspec.msgpack.encode(agreed))
-        digest.update(mean)
-        return cls(agreed, mean, digest.digest())
 
 
 class Named(NamedTuple):
@@ -105,13 +87,15 @@ class CatchingUp:
         digest, those = self._standings.mean_of_most(version, givers)
         before = self._standings.trainers
         for peer in those:
+            if max(before[peer].means)[0] >= version + MEANS:
+                continue  # it has it no more
             try:
                 whole = await self._vectors.fetch(peer, AskVector("mean", version), 4 * self._numbers)
             except NetworkError as error:
                 log.info("Peer %s did not give the mean of step %d: %s", peer.hex()[:8], version, error)
                 continue
             agreed = Agreed(0, version + 1, whole.told.samples, whole.told.peers)
-            found = await asyncio.to_thread(Taken.by, agreed, whole.data)
+            found = await asyncio.to_thread(Taken.by, agreed, whole.data, whole.told.before)
             if found.digest == digest:
                 return found
             self._doubt(peer, found.digest, before[peer], Named("mean", version))

@@ -3,8 +3,8 @@
 Each trainer tells in the DHT how many samples it has gathered; when all together have the target, each offers what it
 has. They come to one group and average by a butterfly all-reduce. Only a group of more than half of the trainers takes
 the step, so that there are never two trunks of one step. Who missed a round asks for its mean and takes what most of
-those who have it name by its digest. Who missed more, or went on alone beside the others, goes on with parameters and
-optimizer of one of them, whose digest the others name, too (`core.swarm.trunk.lineage`).
+those who have it name by its digest. Who missed more, or took other steps than most (`core.swarm.trunk.past`), goes on
+with parameters and optimizer of one of them, whose digest the others name, too (`core.swarm.trunk.lineage`).
 
 Peers without a trainer at work, backbone peers among them, help to reduce. Who has a fast line reduces more than
 others, by a plan that all members of a round make (`core.swarm.trunk.planning`).
@@ -28,10 +28,9 @@ from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import COMPANY, ENOUGH, GATHERED, GIVE_TRUNK, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
-from core.contracts.trunk_rounds import MEANS, TRUNKS, Standing, Vector
+from core.contracts.trunk_rounds import Standing, Vector
 from core.contracts.trunk_status import PartStatus, ProgressStatus
 from core.identity import PeerId, peer_text
-from core.net.limits import Newest
 from core.net.recurring import Recurring
 from core.pipe.calls import Calls
 from core.pipe.frames import Payload
@@ -39,10 +38,11 @@ from core.swarm.members import Members
 from core.swarm.trunk import figures
 from core.swarm.trunk.agreement import NOBODY, Agreement, Most, Who, anything
 from core.swarm.trunk.all_reduce import AllReduce
-from core.swarm.trunk.catching_up import CatchingUp, Taken
+from core.swarm.trunk.catching_up import CatchingUp
 from core.swarm.trunk.lineage import by_most, is_away, names, newest
 from core.swarm.trunk.matchmaking import Matchmaking
 from core.swarm.trunk.meeting import Meeting
+from core.swarm.trunk.past import Past, Taken
 from core.swarm.trunk.planning import planned_shares
 from core.swarm.trunk.standings import EXPIRY_S, Standings
 from core.swarm.trunk.vectors import Vectors, Whole
@@ -83,10 +83,8 @@ class DeDLOC(Agreement):
         """When another trainer was seen last."""
         self._enough = 0
         """Steps for which there is enough."""
-        self._means = Newest[int, Taken](MEANS)
-        """By the step on which they were agreed."""
-        self._trunks = Newest[int, bytes](TRUNKS)
-        """Digests of the trunks of the trainer here, by version."""
+        self._past = Past()
+        """Of the trainer here."""
         self._settled = self._alone = False
         """Whether the trainer here has agreed with others since it came; and whether it took a step alone since."""
         self._tries, self._rests_until = 0, 0.0
@@ -114,7 +112,7 @@ class DeDLOC(Agreement):
             self._node, members.dht, run_id, codec="fp16", grace_s=GRACE_S, share=planned_shares, clip=CLIP
         )
         self._meeting = Meeting(self._node, self._standings, self._matchmaking, self._rounds, self._numbers)
-        self._vectors = Vectors(self._node, run_id, self._mean_of, lambda: max(self._trunks, default=0), self._trunk)
+        self._vectors = Vectors(self._node, run_id, self._past.mean, self._past.version, self._trunk)
         self._others = CatchingUp(self._node, self._standings, self._vectors, self._numbers, self.compare, most)
 
     async def __aenter__(self) -> Self:
@@ -133,11 +131,11 @@ class DeDLOC(Agreement):
         return [*self._tending.notes, *self._helping.notes]
 
     def status(self) -> list[PartStatus]:
-        if not self._trunks or self._gathered is None or self._gathered.version + 1 < self._enough:
+        if not self._past.trunks or self._gathered is None or self._gathered.version + 1 < self._enough:
             return []  # a trainer that goes on from an older checkpoint is to catch up first
-        version, digest = max(self._trunks.items())
+        version, digest = max(self._past.trunks.items())
         at, agreed = self._agreed or (None, Agreed(0, 0, 0, 0))
-        trained, lately = self._gathered.trained, [(number, trunk.hex()) for number, trunk in self._trunks.items()]
+        trained, lately = self._gathered.trained, [(number, trunk.hex()) for number, trunk in self._past.trunks.items()]
         return [PartStatus(0, version, digest.hex(), trained, agreed.peers, at, None, self._numbers, lately)]
 
     def who(self) -> Who:
@@ -175,15 +173,14 @@ class DeDLOC(Agreement):
         before, now = self._gathered, time.monotonic()
         if before is not None and before.alone and gathered.version > before.version:  # by steps of its own
             self._alone, self._agreed, self._who = True, None, NOBODY
-            self._trunks.clear()
-            self._means.clear()
+            self._past.forget_steps()
+            self._past.trunks.clear()
         if before is not None and gathered.version < before.version:  # compute runs again, from an older checkpoint
             self._agreed, self._who = None, NOBODY
         if now - self._heard > EXPIRY_S:  # the others may be far ahead
             self._settled = False
         self._heard = now
-        for later in [version for version in self._trunks if version > gathered.version]:
-            del self._trunks[later]  # compute goes on from an older one
+        self._past.back_to(gathered.version)
         self._vectors.forget(gathered.version + 1)
         if before is not None and before.version == gathered.version:  # what is offered now counts until the step
             gathered = msgspec.structs.replace(gathered, samples=max(before.samples, gathered.samples))
@@ -195,9 +192,8 @@ class DeDLOC(Agreement):
         self._decide()
 
     def _reached(self, reached: Reached) -> None:
-        if self._trunks.get(reached.version, reached.digest) != reached.digest:
+        if self._past.reach(reached):
             self._vectors.forget(reached.version)
-        self._trunks[reached.version] = reached.digest
         self._tending.wake.set()
 
     @property
@@ -227,7 +223,7 @@ class DeDLOC(Agreement):
         step = by_most([each.enough for each in trainers]) - 1
         if step > self._helped and not self._standings.is_taken(step):
             async with self._asking:  # its trainer may begin meanwhile
-                group = await self._meeting.group(step, FORMING_S, sends=False)
+                group = await self._meeting.group(step, FORMING_S, sends=False, helps=True)
                 if group is not None:
                     result = await self._meeting.average(step, group, None, 0)
                     self.reduced += result.reduced
@@ -235,9 +231,8 @@ class DeDLOC(Agreement):
                     log.info("Reduced for step %d of %d others.", step, len(group.members) - 1)
 
     def _standing(self, gathered: Gathered) -> Standing:
-        means = tuple((version, kept.digest) for version, kept in self._means.items())
-        trunks = tuple(self._trunks.items())
-        return Standing(gathered.version, gathered.samples, self._enough, means, trunks, self._settled)
+        line, trunks = tuple(self._past.line.items()), tuple(self._past.trunks.items())
+        return Standing(gathered.version, gathered.samples, self._enough, line, trunks, self._settled)
 
     def _decide(self) -> None:
         """Tell compute if others have come or gone, or if there is enough for the step that it gathers for."""
@@ -278,19 +273,18 @@ class DeDLOC(Agreement):
         gathered = self._gathered or Gathered(offer.version, 0)
         async with self._asking:  # a process that was just killed may wait yet
             await self._standings.look()
-            kept, counted = self._means.get(offer.version), False
+            self._compare_steps(offer.version)
+            kept, counted = self._past.means.get(offer.version), False
             if kept is None and self._is_like_theirs(offer.version):
-                kept = await self._others.mean(offer.version)
-                self._who = NOBODY if kept else self._who
-                self._settled = self._settled or kept is not None
+                kept = await self._mean_of_theirs(offer.version)
             if kept is None:
                 found = newest([self._standing(gathered), *self._standings.trainers.values()])
-                if is_away(self._trunks, offer.version, found, trusts=self._settled and not self._alone):
+                if is_away(self._past.trunks, offer.version, found, trusts=self._settled and not self._alone):
                     return await self._taken_over()
                 kept, counted = await self._step_with_others(offer, payload, gathered.trained), bool(offer.samples)
         if offer.version + 1 >= by_most([each.version for each in self._standings.trainers.values()]):
             self._tries, self._rests_until, self._rests = 0, 0.0, False
-        self._means[offer.version] = kept
+        self._past.take(offer.version, kept)
         self._agreed = time.time(), kept.agreed
         self._tending.wake.set()
         return msgspec.structs.replace(kept.agreed, counted=counted), kept.mean
@@ -313,13 +307,37 @@ class DeDLOC(Agreement):
                 rest_s = min(REST_S * 2 ** (self._tries - TRIES), LONGEST_REST_S)
                 self._rests_until = time.monotonic() + rest_s
         self._settled, self._alone = True, False
+        self._past.forget_steps()  # what led the others there they tell
+        self._enough = told.version
         self._agreed = time.time(), Agreed(0, told.version, told.samples, 0)
         return Agreed(0, told.version, told.samples, 0, counted=False), trunk
 
+    def _compare_steps(self, version: int) -> None:
+        """Find out whether the trainer here came to a version by the steps of most."""
+        digest, those = self._standings.mean_of_most(version - 1)
+        if those and (self._past.follows(version, digest) or self._has_trunk_of_most(version)):
+            self._past.line[version - 1] = digest
+        elif those:
+            log.info("Step %d was taken here by another mean than that of most.", version - 1)
+            self._past.means.clear()
+            self._settled = False
+
+    async def _mean_of_theirs(self, version: int) -> Taken | None:
+        """By which the others have taken a step, if it can be taken here by that."""
+        kept = await self._others.mean(version)
+        if kept is None or not self._past.follows(version, kept.before):
+            self._settled = self._settled and kept is None
+            return None
+        self._who, self._settled = NOBODY, True
+        return kept
+
+    def _has_trunk_of_most(self, version: int) -> bool:
+        named = [digest for digest, _ in names(self._standings.trainers.values(), version).most_common(1)]
+        return named == [self._past.trunks.get(version)]
+
     def _is_like_theirs(self, version: int) -> bool:
         """Whether means of the others lead from the trunk here to theirs."""
-        named = [digest for digest, _ in names(self._standings.trainers.values(), version).most_common(1)]
-        return not version or (self._settled and not self._alone) or named == [self._trunks.get(version)]
+        return not version or (self._settled and not self._alone) or self._has_trunk_of_most(version)
 
     async def _step_with_others(self, offer: Offer, payload: bytes, trained: int) -> Taken:
         """What the sums of all come to.
@@ -328,17 +346,17 @@ class DeDLOC(Agreement):
             NetworkError: too few came, or the round has no result here; a ComputeError: nobody has anything for it.
         """
         vector = await asyncio.to_thread(_mean, payload, offer.samples) if payload else None
+        before = self._past.line.get(offer.version - 1, b"")
         if not self._standings.voters(offer.version):
             if vector is None:  # those that had enough have gone, or were no trainers
                 raise ComputeError(f"Nobody has anything for step {offer.version}: it is gathered for anew.")
             self._alone = True
             self._who = figures.alone(peer_text(self._node.peer), offer.samples)
-            return Taken.by(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes())
+            return Taken.by(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes(), before)
         samples = min(offer.samples, self._most_samples)
         group = await self._meeting.group(offer.version, FORMING_S, sends=vector is not None)
         trainers = 1 + len(self._standings.voters(offer.version))  # some may have come, or gone, meanwhile
-        came = [PeerId(member.peer) for member in group.members] if group else []
-        if group is None or not self._standings.are_most(came, offer.version):
+        if group is None or not self._standings.are_most(group.trainers(), offer.version):
             if group is not None:  # the others may count otherwise
                 self._matchmaking.spoilt()
                 with contextlib.suppress(RoundVoid):
@@ -352,23 +370,18 @@ class DeDLOC(Agreement):
             self.saw(peer, counted)
         if result.vector is not None:
             agreed = Agreed(0, offer.version + 1, trained + result.samples, result.peers)
-            return await asyncio.to_thread(Taken.by, agreed, result.vector.tobytes())
+            return await asyncio.to_thread(Taken.by, agreed, result.vector.tobytes(), before)
         givers = [PeerId(member.peer) for member, sends in zip(group.members, group.sends, strict=True) if sends]
         try:
             async with asyncio.timeout(MEAN_S):  # it had nothing to give, and gets the mean from who had
                 while (kept := await self._others.mean(offer.version, givers)) is None:
                     await asyncio.sleep(TICK_S)
                     await self._standings.look()
-                return kept
+                return Taken.by(kept.agreed, kept.mean, before)
         except TimeoutError:
             raise CallTimeout(f"Nobody names the mean of step {offer.version}.") from None
 
     # --- who gives to those that are behind
-
-    def _mean_of(self, version: int) -> Whole | None:
-        """That a step was taken by here."""
-        kept = self._means.get(version)
-        return kept and Whole(Vector(version, kept.agreed.samples, kept.agreed.peers, len(kept.mean)), kept.mean)
 
     async def _trunk(self) -> Whole:
         """Of the trainer here, as it is now."""

@@ -55,8 +55,10 @@ class Wish(msgspec.Struct, frozen=True, array_like=True):
     numbers: Numbers
     """Of the vector."""
     sends: bool
-    """Whether it has one; otherwise it helps."""
+    """Whether it has one."""
     ability: Ability = Ability()
+    helps: bool = False
+    """Whether it takes no step itself."""
 
 
 class Invitation(msgspec.Struct, frozen=True, array_like=True):
@@ -252,9 +254,10 @@ class Matchmaking:
         members = tuple(each.address for each in wishes)
         sends = tuple(each.sends for each in wishes)
         abilities = tuple(each.ability for each in wishes)
+        helps = tuple(each.helps for each in wishes)
         shares = tuple(await asyncio.to_thread(self._share, wishes))
         key = secrets.token_bytes(32)
-        group = Group(key, members, sends, shares, self._codec, self._grace_s, self._clip, abilities)
+        group = Group(key, members, sends, shares, self._codec, self._grace_s, self._clip, abilities, helps)
         for _, future in came.values():
             if not future.done():  # it has gone meanwhile
                 future.set_result(Invitation(group))

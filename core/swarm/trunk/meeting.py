@@ -38,21 +38,22 @@ class Meeting:
         self._node, self._standings, self._matchmaking = node, standings, matchmaking
         self._rounds, self._numbers = rounds, numbers
 
-    async def group(self, step: int, within_s: float, *, sends: bool) -> Group | None:
+    async def group(self, step: int, within_s: float, *, sends: bool, helps: bool = False) -> Group | None:
         """With all that are known to be near a step; None: nobody came, or the others have taken it.
 
         Args:
             step: the step.
             within_s: the group is what it is after this.
             sends: whether this peer has something to give.
+            helps: whether it takes no step itself.
         """
         near = self._standings.near(step)
         most = min(max(2, 1 + len(near)), MEMBERS)
-        wish = await wish_of(self._node, step, self._numbers, most, sends=sends)
+        wish = await wish_of(self._node, step, self._numbers, most, sends=sends, helps=helps)
         group = await self._matchmaking.find(wish, most, within_s, lambda: self._standings.is_taken(step))
         came = {PeerId(member.peer) for member in group.members} if group else set()
         gatherer = self._matchmaking.gatherer
-        if gatherer == self._node.peer or self._standings.are_most(came, step):
+        if gatherer == self._node.peer or self._standings.are_most(group.trainers() if group else (), step):
             waited = near - came if len(came) < most else set()
         else:  # where the others have gone its gatherer alone knows
             waited = near & {gatherer} - came

@@ -23,7 +23,7 @@ line was seen to be so fast at least, and nobody's work is dropped because it ha
 one computes (s_i) decides nothing then: when a group meets its batch is gathered, the paper plans for those to come."""
 
 
-async def wish_of(node: RpcNode, step: int, numbers: int, members: int, *, sends: bool) -> Wish:
+async def wish_of(node: RpcNode, step: int, numbers: int, members: int, *, sends: bool, helps: bool = False) -> Wish:
     """What this peer says of itself.
 
     Args:
@@ -32,10 +32,11 @@ async def wish_of(node: RpcNode, step: int, numbers: int, members: int, *, sends
         numbers: as in `Wish`.
         members: of the group, as far as is known.
         sends: as in `Wish`.
+        helps: as in `Wish`.
     """
     upload, download = node.shaper.speeds()
     solver = await asyncio.to_thread(_solver) if members >= FEWEST else ""
-    return Wish(step, node.address(), numbers, sends, Ability(upload, download, solver))
+    return Wish(step, node.address(), numbers, sends, Ability(upload, download, solver), helps)
 
 
 def _program() -> ModuleType:

@@ -271,7 +271,7 @@ class Standings:
             if each.version <= version + 1 and (each.settled or each.version >= version - 1)
         } - self._resting(version)
 
-    def are_most(self, came: Collection[PeerId], step: int) -> bool:
+    def are_most(self, came: Collection[bytes], step: int) -> bool:
         """Whether peers are more than half of the trainers of a step, this one counted in.
 
         Args:

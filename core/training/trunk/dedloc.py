@@ -74,6 +74,8 @@ class Dedloc(TrunkStrategy):
         """There is enough, or others have come or gone."""
         self._may_begin.set()
         self._told_at = -math.inf
+        self._named = -1
+        """The version whose digest was told; -1: not that of the trunk here."""
         if calls is not None:
             calls.listen(ENOUGH, self._told)
             if rules.alone_samples is not None:
@@ -126,12 +128,11 @@ class Dedloc(TrunkStrategy):
                 self._travelling.cancel()
 
     async def _take_steps(self, calls: Calls, run: Run) -> None:
-        named = -1
         self._tell(at_once=True)
         while True:
             self._changed.clear()
-            if not self._alone and self.step != named:
-                named = await self._name(calls, run)
+            if not self._alone and self.step != self._named:
+                await self._name(calls, run)
             if self._alone:
                 await self._finish(run)  # what was offered when there were others
             if self._alone or not self._enough.is_set():
@@ -154,16 +155,16 @@ class Dedloc(TrunkStrategy):
             await asyncio.sleep(ALIVE_S)
             await run(self._tell)
 
-    async def _name(self, calls: Calls, run: Run) -> int:
-        """Tell the digest of the trunk, which only `_finish` changes; its version. Piece by piece: training goes on."""
+    async def _name(self, calls: Calls, run: Run) -> None:
+        """Tell the digest of the trunk, which only `_finish` changes. Piece by piece: training goes on."""
         version, vectors = self.step, self._adam.vectors
+        self._named = version
         digest = TrunkDigest(version, self.samples)
         for vector in vectors:
             for piece in torch.split(vector, SLICE):
                 await run(lambda part: digest.add(_bytes(part)), piece)
         if version and version == self.step:  # else another's trunk was taken over meanwhile
             calls.tell(REACHED, Reached(version, digest.value))
-        return version
 
     async def _give(self, _: None, payload: Payload, call: Incoming) -> tuple[Agreed, Payload]:
         """The trunk as it is between two kernels."""
@@ -295,6 +296,7 @@ class Dedloc(TrunkStrategy):
         if round_ is self._travelling:
             self._travelling = None
             self._adam.adopt(State((weights, mean, square), agreed.version, agreed.samples))
+            self._named = -1  # it may have had that version of its own
             self._take()
             self._tell()
             log.info("Going on with the trunk of the others, at step %d.", self.step)

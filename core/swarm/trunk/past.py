@@ -1,0 +1,109 @@
+"""How a trainer came to its trunk: the means that it took its last steps by, and the trunks that these led to.
+
+The digest of each mean has that of the one before it in it. So trainers that name the same digest for a step have taken
+all steps alike, however their processors round. Who took one by another mean is found out by the next step: as where a
+trainer had the result of a round and was cut off, before the rest had it and took the step by themselves.
+"""
+
+import hashlib
+from typing import NamedTuple, Self
+
+import msgspec
+
+from core.contracts.trunk import Agreed, Reached
+from core.contracts.trunk_rounds import MEANS, TRUNKS, Vector
+from core.net.limits import Newest
+from core.swarm.trunk.vectors import Whole
+
+
+class Taken(NamedTuple):
+    """What a step was taken by."""
+
+    agreed: Agreed
+    mean: bytes
+    """fp32."""
+    before: bytes
+    """The digest of the mean before it; empty: not known."""
+    digest: bytes
+    """Of this one, and so of all before it."""
+
+    @classmethod
+    def by(cls, agreed: Agreed, mean: bytes, before: bytes) -> Self:
+        """With its digest."""
+        digest = hashlib.sha256(before)
+        digest.update(msgspec.msgpack.encode(agreed))
+        digest.update(mean)
+        return cls(agreed, mean, before, digest.digest())
+
+
+class Past:
+    """Of one trainer."""
+
+    def __init__(self) -> None:
+        """It has taken no step."""
+        self.means = Newest[int, Taken](MEANS)
+        """By the step on which they were agreed."""
+        self.line = Newest[int, bytes](TRUNKS)
+        """Digests of these and of some before them."""
+        self.trunks = Newest[int, bytes](TRUNKS)
+        """Digests of those of this trainer, by version."""
+
+    def take(self, step: int, taken: Taken) -> None:
+        """A step is taken.
+
+        Args:
+            step: which it is.
+            taken: by what.
+        """
+        self.means[step], self.line[step] = taken, taken.digest
+
+    def reach(self, reached: Reached) -> bool:
+        """The trunk here is another one.
+
+        Args:
+            reached: which it is.
+
+        Returns:
+            Whether it is not the one that was known of this version.
+        """
+        known = self.trunks.get(reached.version, reached.digest)
+        self.trunks[reached.version] = reached.digest
+        return known != reached.digest
+
+    def back_to(self, version: int) -> None:
+        """There are no later trunks here.
+
+        Args:
+            version: of the one that there is.
+        """
+        for later in [each for each in self.trunks if each > version]:
+            del self.trunks[later]
+
+    def forget_steps(self) -> None:
+        """The trunk here did not come of them."""
+        self.means.clear()
+        self.line.clear()
+
+    def version(self) -> int:
+        """Of the newest trunk; 0: there is none."""
+        return max(self.trunks, default=0)
+
+    def mean(self, step: int) -> Whole | None:
+        """For another trainer.
+
+        Args:
+            step: which was taken by it.
+        """
+        if (taken := self.means.get(step)) is None:
+            return None
+        told = Vector(step, taken.agreed.samples, taken.agreed.peers, len(taken.mean), taken.before)
+        return Whole(told, taken.mean)
+
+    def follows(self, step: int, before: bytes) -> bool:
+        """Whether a step can be taken here by a mean of others.
+
+        Args:
+            step: which it is.
+            before: the digest of the mean before that one.
+        """
+        return self.line.get(step - 1, before) == before

@@ -1,0 +1,115 @@
+"""DeDLOC: a trainer that took a step by another mean than the others finds it out, and goes on from their trunk."""
+
+import asyncio
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.averaging.digests import TrunkDigest
+from core.contracts.errors import CallTimeout
+from core.contracts.pipe import GIVE_TRUNK
+from core.contracts.trunk import Agreed, Gathered, Offer, Reached
+from core.pipe.calls import Incoming
+from core.pipe.frames import Payload
+from core.swarm.trunk.dedloc import FORMING_S
+from core.swarm.trunk.past import Past, Taken
+from tests.dht_peers import peers, until
+from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
+from tests.unit.test_dedloc_peers import NUMBERS, PATIENCE_S, ROWS, Trainer, all_known
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+MEAN, OTHER = (np.full(NUMBERS, value, np.float32).tobytes() for value in (1.0, 2.0))
+
+
+def test_a_mean_is_named_with_all_before_it() -> None:
+    agreed = [Agreed(0, step + 1, (step + 1) * ROWS, 2) for step in range(3)]
+
+    def last(*means: bytes) -> Taken:
+        taken = Taken.by(agreed[0], means[0], b"")
+        for then, mean in zip(agreed[1:], means[1:], strict=False):
+            taken = Taken.by(then, mean, taken.digest)
+        return taken
+
+    assert last(MEAN, MEAN, MEAN).digest == last(MEAN, MEAN, MEAN).digest != last(OTHER, MEAN, MEAN).digest
+    past, taken = Past(), last(MEAN, MEAN)
+    assert past.follows(2, taken.digest), "a newcomer knows nothing else"
+    past.take(1, taken)
+    assert past.follows(2, taken.digest) and not past.follows(2, last(OTHER, MEAN).digest)
+
+
+def come_to(trainer: Trainer, version: int, mean: bytes, trunk: bytes) -> None:
+    """It has taken all steps together with others, the first of them by this mean, and came to a trunk of its own
+    bits."""
+
+    async def give(nothing: None, payload: Payload, call: Incoming) -> tuple[Agreed, Payload]:
+        return Agreed(0, version, ROWS, 0), trunk
+
+    trainer.compute.register_carrier(GIVE_TRUNK, give)
+    digest, before = TrunkDigest(version, ROWS), b""
+    digest.add(trunk)
+    for step in range(version):
+        taken = Taken.by(Agreed(0, step + 1, ROWS, 3), MEAN if step else mean, before)
+        trainer.worker._past.take(step, taken)
+        before = taken.digest
+    trainer.worker._note(Gathered(version, ROWS))
+    trainer.worker._reached(Reached(version, digest.value))
+    trainer.worker._settled = True
+
+
+@pytest.mark.parametrize("mean", [MEAN, OTHER])
+@pytest.mark.parametrize("ahead", [0, 7])
+async def test_who_took_a_step_by_another_mean_goes_on_from_the_trunk_of_the_others(
+    tmp_path: Path, mean: bytes, ahead: int
+) -> None:
+    async with peers(3) as nodes:
+        *others, apart = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        for each in others:
+            come_to(each, 3, MEAN, bytes(12 * NUMBERS))
+        come_to(apart, 3, mean, bytes([1]) * 12 * NUMBERS)  # it rounds otherwise
+        if ahead:  # by steps that nobody else took
+            apart.worker._note(Gathered(3 + ahead, 999))
+            apart.worker._reached(Reached(3 + ahead, b"its own"))
+            apart.worker._past.take(3, Taken.by(Agreed(0, 4, 2 * ROWS, 1), OTHER, apart.worker._past.line[2]))
+            apart.worker._alone, apart.worker._enough = True, 4 + ahead
+        trainers = [*others, apart]
+
+        async def known() -> bool:
+            for each in trainers:
+                await each.worker._tend()
+            return all(len(each.worker._standings.trainers) == 2 for each in trainers)
+
+        await until(known, "trainers that know each other", PATIENCE_S)
+        version = 3 + ahead
+        if mean == MEAN and not ahead:  # they meet, and take the step
+            for each in others:
+                each.worker._tending.start()
+            async with asyncio.timeout(PATIENCE_S):
+                steps = await asyncio.gather(*(each.worker.agree(Offer(0, 3, ROWS), MEAN, 1e9) for each in trainers))
+            assert {(agreed.version, agreed.peers, len(numbers)) for agreed, numbers in steps} == {(4, 3, len(MEAN))}
+            for each in others:
+                await each.worker._tending.stop()
+            return
+        agreed, trunk = await apart.worker.agree(Offer(0, version, ROWS), MEAN, 1e9)
+        assert agreed == Agreed(0, 3, ROWS, 0, counted=False) and trunk == bytes(12 * NUMBERS)
+        assert 3 not in apart.worker._past.means, "it took that step of its own again"
+        apart.worker._note(Gathered(3, 0))
+        apart.worker._reached(Reached(3, others[0].worker._past.trunks[3]))
+        [part] = apart.worker.status()
+        assert part.version == 3 and apart.worker._standing(Gathered(3, 0)).enough == 3, "it gathers with them"
+        await apart.worker._standings.look()
+        apart.worker._compare_steps(3)
+        assert apart.worker._settled and apart.worker._past.line[2] == others[0].worker._past.line[2]
+
+
+async def test_who_only_helps_is_no_trainer_that_takes_the_step(tmp_path: Path) -> None:
+    """It was one a moment ago: it has just been started again."""
+    async with peers(3) as nodes:
+        first, absent, helper = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known([first, absent, helper])
+        helping = asyncio.create_task(helper.worker._meeting.group(0, FORMING_S, sends=False, helps=True))
+        with pytest.raises(CallTimeout, match="Too few"):
+            await first.worker.agree(Offer(0, 0, ROWS), MEAN, 1e9)
+        group = await helping
+    assert group is not None and group.trainers() == [first.peer.id], "they met"
