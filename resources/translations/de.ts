@@ -2044,6 +2044,10 @@
       <translation>Diesen Peer oder Lauf hinzufügen</translation>
     </message>
     <message>
+      <source>Add a peer</source>
+      <translation>Peer hinzufügen</translation>
+    </message>
+    <message>
       <source>You are no longer alone</source>
       <translation>Du bist nicht mehr allein</translation>
     </message>

@@ -258,6 +258,30 @@ def test_who_is_alone_is_told_and_shown_the_ways_out(
     assert page.alone.title.text() == "You are alone in this run" and not page.alone.said.text()
 
 
+def test_who_is_not_alone_adds_a_peer_as_well(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
+    peers = make_peers(1)
+    toy.answers["network"] = lambda params: make_network(peers, params["first"])
+    page.look()
+    qtbot.waitUntil(page.peers.isVisible)
+    QTest.mouseClick(page.add_peer, Qt.MouseButton.LeftButton)
+    assert page.alone.isVisible() and page.alone.title.text() == "Add a peer" and page.alone.line.hasFocus()
+    toy.answers["meet"] = lambda params: Met("cd" * 32)
+    QTest.keyClicks(page.alone.line, "cd" * 32 + "@198.51.100.7:4433")
+    QTest.keyClick(page.alone.line, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: page.alone.said.text().startswith("Connected."))
+    looked = len(toy.asked)
+    page.look()
+    qtbot.waitUntil(lambda: len(toy.asked) > looked and not page._asking)
+    assert page.alone.isVisible() and page.alone.title.text() == "Add a peer"
+    page.hide()
+    page.show()
+    assert not page.alone.isVisible()
+    QTest.mouseClick(page.add_peer, Qt.MouseButton.LeftButton)
+    peers.clear()
+    page.look()
+    qtbot.waitUntil(lambda: page.alone.title.text() == "You are alone in this run")
+
+
 def test_no_peer_and_no_worker_each_get_a_sentence(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
     toy.answers["network"] = lambda params: make_network([])
     page._asking = False

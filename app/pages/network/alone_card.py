@@ -1,4 +1,5 @@
-"""That this PC is alone in its run, said plainly, and the ways out: a peer, an invitation, nearby runs, firewall."""
+"""That this PC is alone in its run, said plainly, and the ways out: a peer, an invitation, nearby runs, firewall. Who is
+not alone finds the same ways here."""
 
 from PySide6.QtGui import QHideEvent
 
@@ -29,13 +30,14 @@ CONNECTED = mark("Connected. The two PCs now find out what they can do for each 
 
 
 class AloneCard(Card):
-    """Not seen while others are connected; whoever has just added one sees that here until the page is left."""
+    """Not seen while others are connected, unless one asks for it; whoever has just added a peer sees that here until the
+    page is left."""
 
     def __init__(self, client: WorkerClient, actions: Actions) -> None:
         super().__init__(tr("You are alone in this run"))
         self._client, self._actions = client, actions
         self._words = Label(tr(NOBODY), "body", wrap=True)
-        self._has_met = False
+        self._has_met = self._is_asked = False
         self.line = Field()
         self.line.setAccessibleName(tr("Address of a peer, or a link to a run"))
         self.line.setPlaceholderText(tr("Address or link from somebody you know"))
@@ -60,20 +62,34 @@ class AloneCard(Card):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        if self._has_met:
+        if self._has_met or self._is_asked:
+            self._is_asked = False
             self._show_met(False)
             self.hide()
 
+    def ask(self) -> None:
+        """Show how to add a peer, though others are connected."""
+        if not self.isVisible():
+            self._is_asked = True
+            self._show_met(False)
+            self._words.setText("")
+            self.show()
+        self.line.setFocus()
+
     def _show_met(self, met: bool) -> None:
         self._has_met = met
-        self.title.setText(tr("You are no longer alone") if met else tr("You are alone in this run"))
+        alone = tr("You are no longer alone") if met else tr("You are alone in this run")
+        self.title.setText(tr("Add a peer") if self._is_asked else alone)
         self.setAccessibleName(self.title.text())
         self.setMinimumHeight(self.height() if met else 0)  # the cards below stay where they are
         self._say(tr(CONNECTED) if met else "")
 
     def show_network(self, network: NetworkStatus) -> None:
         """Show it where nobody is connected."""
-        self._words.setText("" if self._has_met else tr(NOBODY))
+        if self._is_asked and not network.connected:
+            self._is_asked = False
+            self._show_met(False)
+        self._words.setText("" if self._has_met or self._is_asked else tr(NOBODY))
         self._ways.show()
         self.settings.hide()
         port = network.address.rpartition(":")[2]
@@ -87,7 +103,7 @@ class AloneCard(Card):
             self._show_met(False)  # who was met has gone again
         elif not self._has_met and self.add_button.isEnabled():
             self._say("")  # nobody is being called
-        self.setVisible(network.connected == 0 or self._has_met)
+        self.setVisible(network.connected == 0 or self._has_met or self._is_asked)
 
     def set_alone(self) -> None:
         """This worker has no network."""

@@ -39,10 +39,12 @@ class NetworkPage(LookingPage):
         self.trust = Button(
             tr("What leaves this PC"), "link", "shield", clicked=lambda: actions.open_page.emit("trust")
         )
-        self.head.addWidget(self.trust, 0, Qt.AlignmentFlag.AlignTop)
         self.reach, self.test, self.peers = ReachCard(), ConnectionTestCard(client), PeersCard()
         self.trunk, self.bandwidth = TrunkCard(), BandwidthCard(client, actions)
         self.alone = AloneCard(client, actions)
+        self.add_peer = Button(tr("Add a peer"), "link", "plus", clicked=self.alone.ask)
+        for button in (self.add_peer, self.trust):
+            self.head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         self.events = EventsCard()
         cards = self.alone, Pair(self.reach, self.test), self.events, self.trunk, self.bandwidth
         add(self.body, *cards, (self.peers, 100), STRETCH)
@@ -76,6 +78,7 @@ class NetworkPage(LookingPage):
             if self._alone:
                 self._alone = False
                 self.test.show()
+                self.add_peer.show()
                 self.test.set_able(True, False)
             self.test.follow(network.connected > 0)
         self._got += network.peers
@@ -97,5 +100,6 @@ class NetworkPage(LookingPage):
             self.test.set_able(True, True)
             self.test.hide()
             self.peers.hide()
+            self.add_peer.hide()
         else:
             super().failed(error)
