@@ -1,5 +1,7 @@
-"""That this PC is alone in its run, said plainly, and the ways out: a peer, an invitation, nearby runs, firewall. Who is
-not alone finds the same ways here."""
+"""That this PC is alone in its run, said plainly, and the ways out: a peer, an invitation, nearby runs, firewall.
+
+Who is not alone finds the same ways here, if asked for.
+"""
 
 from PySide6.QtGui import QHideEvent
 
@@ -30,8 +32,10 @@ CONNECTED = mark("Connected. The two PCs now find out what they can do for each 
 
 
 class AloneCard(Card):
-    """Not seen while others are connected, unless one asks for it; whoever has just added a peer sees that here until the
-    page is left."""
+    """Not seen while others are connected, unless the user asks for it.
+
+    Whoever has just added a peer sees that here until the page is left.
+    """
 
     def __init__(self, client: WorkerClient, actions: Actions) -> None:
         super().__init__(tr("You are alone in this run"))
