@@ -14,14 +14,17 @@ import pytest
 import torch
 
 from core.contracts.dht import Store, Stored
-from core.contracts.errors import NetworkError
+from core.contracts.errors import CallRefused, NetworkError
 from core.contracts.net import of_run
-from core.contracts.trunk import Agreed, Gathered, Offer
+from core.contracts.pipe import GIVE_TRUNK
+from core.contracts.trunk import Agreed, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import Group, Standing
 from core.dht.records import make, own_subkey
 from core.identity import Identity, PeerId
 from core.net import crowds
 from core.net.rpc import Context, Payload
+from core.pipe import frames
+from core.pipe.calls import Incoming
 from core.swarm.trunk import dedloc
 from core.swarm.trunk.matchmaking import Invitation, Wish
 from core.swarm.trunk.planning import planned_shares, wish_of
@@ -66,9 +69,9 @@ async def step(trainer: Trainer) -> Agreed:
             return (await trainer.worker.agree(Offer(0, 0, ROWS), numbers, 1e9))[0]
 
 
-async def telling(liar: Trainer) -> None:
+async def telling(liar: Trainer, version: int = 0) -> None:
     """News each time."""
-    liar.worker._note(Gathered(0, 1 + liar.worker._standing(Gathered(0, 0)).samples))
+    liar.worker._note(Gathered(version, 1 + liar.worker._standing(Gathered(version, 0)).samples))
     liar.worker._standings._told = 0.0, None
     await liar.worker._tend()
 
@@ -88,6 +91,41 @@ async def test_one_liar_holds_up_a_lone_trainer_for_two_rounds(
                 await liar.worker._meeting.group(0, FORMING_S, sends=True)
 
         async with meanwhile(lies), asyncio.timeout(60.0):
+            agreed = await step(honest)
+        await honest.worker._tending.stop()
+    assert (agreed.version, agreed.peers) == (1, 1)
+
+
+@pytest.mark.parametrize("names", ["a trunk", "a trunk, and gives another one", "a mean", "means of many steps"])
+async def test_who_names_what_it_does_not_give_keeps_a_lone_trainer_from_no_step(
+    tmp_path: Path, names: Literal["a trunk", "a trunk, and gives another one", "a mean", "means of many steps"]
+) -> None:
+    async with peers(2) as nodes:
+        honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known([honest, liar])
+        honest.worker._tending.start()
+
+        async def give(nothing: None, payload: frames.Payload, call: Incoming) -> tuple[Agreed, frames.Payload]:
+            if names == "a trunk":
+                raise CallRefused("Not now.")
+            return Agreed(0, 8, ROWS, 0), bytes(12 * NUMBERS)
+
+        liar.compute.register_carrier(GIVE_TRUNK, give)
+
+        async def lies() -> None:
+            if "trunk" in names:
+                liar.worker._settled = True
+                liar.worker._reached(Reached(9, b"none"))
+            for mean in range({"a mean": 1, "means of many steps": 8}.get(names, 0)):
+                liar.worker._past.line[mean] = bytes(32)
+            await telling(liar, 9 if "trunk" in names else 0)
+
+        def is_believed() -> bool:
+            told = honest.worker._standings.trainers.get(liar.peer.id)
+            return told is not None and bool(told.means or told.trunks)
+
+        async with meanwhile(lies), asyncio.timeout(60.0):
+            await until(is_believed, "a lie")
             agreed = await step(honest)
         await honest.worker._tending.stop()
     assert (agreed.version, agreed.peers) == (1, 1)

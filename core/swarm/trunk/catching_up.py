@@ -76,6 +76,8 @@ class CatchingUp:
         self._compare, self._most = compare, most
         self._doubted: set[PeerId] = set()
         """Those who are looked at for a lie, one at a time of each."""
+        self._in_vain: set[PeerId] = set()
+        """Those who did not give what they named when they were asked last."""
 
     async def mean(self, version: int, givers: Collection[PeerId] = ()) -> Taken | None:
         """That the others have taken a step by; None: they have not, or it is not to be had any more.
@@ -97,6 +99,7 @@ class CatchingUp:
             agreed = Agreed(0, version + 1, whole.told.samples, whole.told.peers)
             found = await asyncio.to_thread(Taken.by, agreed, whole.data, whole.told.before)
             if found.digest == digest:
+                self._in_vain.discard(peer)
                 return found
             self._doubt(peer, found.digest, before[peer], Named("mean", version))
         return None
@@ -110,24 +113,44 @@ class CatchingUp:
         before = self._standings.trainers
         best = newest([*before.values()])
         for peer in self._standings.who_came_to(best) if best else ():
-            try:
-                whole = await self._vectors.fetch(peer, AskVector("trunk", 0), 12 * self._numbers)
-            except NetworkError as error:
-                log.info("Peer %s did not give its trunk: %s", peer.hex()[:8], error)
-                continue
-            version = whole.told.version
-            digest = await asyncio.to_thread(_digest, whole)
-            named = await self._named(peer, version)
-            if not named or named[digest] < max(named.values()):
-                self._doubt(peer, digest, before[peer], Named("trunk", version))
-            elif (verdict := await self._try(whole)) == "good":
-                log.info("The others are at step %d; peer %s gave the trunk.", version, peer.hex()[:8])
+            if (whole := await self._trunk_of(peer, before[peer])) is not None:
+                self._in_vain.discard(peer)
                 return whole
-            else:
-                log.warning("The trunk of step %d that peer %s gave is %s.", version, peer.hex()[:8], verdict)
-                self._node.strike(peer, POINTS[verdict])
-                self._standings.leave_out(peer)
+            self.asked_in_vain([peer])
         raise CallTimeout("No other trainer gave the trunk that most of them have.")
+
+    def asked_in_vain(self, peers: Collection[PeerId]) -> None:
+        """These named something that they did not give. The second time in a row they are left out: else one that names
+        a mean or a trunk and never gives it would keep a trainer from its steps.
+
+        Args:
+            peers: who.
+        """
+        self._in_vain &= self._standings.trainers.keys()
+        for peer in self._in_vain.intersection(peers):
+            self._standings.leave_out(peer)
+        self._in_vain ^= {*peers}
+
+    async def _trunk_of(self, peer: PeerId, before: Standing) -> Whole | None:
+        """Its own, if it is of use."""
+        try:
+            whole = await self._vectors.fetch(peer, AskVector("trunk", 0), 12 * self._numbers)
+        except NetworkError as error:
+            log.info("Peer %s did not give its trunk: %s", peer.hex()[:8], error)
+            return None
+        version = whole.told.version
+        digest = await asyncio.to_thread(_digest, whole)
+        named = await self._named(peer, version)
+        if not named or named[digest] < max(named.values()):
+            self._doubt(peer, digest, before, Named("trunk", version))
+        elif (verdict := await self._try(whole)) == "good":
+            log.info("The others are at step %d; peer %s gave the trunk.", version, peer.hex()[:8])
+            return whole
+        else:
+            log.warning("The trunk of step %d that peer %s gave is %s.", version, peer.hex()[:8], verdict)
+            self._node.strike(peer, POINTS[verdict])
+            self._standings.leave_out(peer)
+        return None
 
     async def _try(self, whole: Whole) -> Verdict:
         most = self._most()

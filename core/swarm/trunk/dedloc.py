@@ -281,6 +281,7 @@ class DeDLOC(Agreement):
                 found = newest([self._standing(gathered), *self._standings.trainers.values()])
                 if is_away(self._past.trunks, offer.version, found, trusts=self._settled and not self._alone):
                     return await self._taken_over()
+                self._others.asked_in_vain(self._standings.mean_of_most(offer.version)[1])
                 kept, counted = await self._step_with_others(offer, payload, gathered.trained), bool(offer.samples)
         if offer.version + 1 >= by_most([each.version for each in self._standings.trainers.values()]):
             self._tries, self._rests_until, self._rests = 0, 0.0, False
@@ -381,10 +382,8 @@ class DeDLOC(Agreement):
         except TimeoutError:
             raise CallTimeout(f"Nobody names the mean of step {offer.version}.") from None
 
-    # --- who gives to those that are behind
-
     async def _trunk(self) -> Whole:
-        """Of the trainer here, as it is now."""
+        """Of the trainer here, as it is now, for one that is behind."""
         if self._calls is None:
             raise CallRefused("No trunk is trained here.")
         agreed, pieces = await self._calls.exchange(GIVE_TRUNK, None, deadline=time.monotonic() + MEAN_S)
