@@ -590,6 +590,7 @@ async def test_who_was_away_for_long_or_comes_late_goes_on_with_trunk_and_optimi
                 trainer.compute.register_carrier(GIVE_TRUNK, partial(zeros, trainer))
 
             async def is_blamed() -> bool:
+                newcomer.worker._standings._out.clear()
                 await newcomer.worker._standings.look()
                 with pytest.raises(CallTimeout):
                     await newcomer.worker._others.trunk()
@@ -600,6 +601,7 @@ async def test_who_was_away_for_long_or_comes_late_goes_on_with_trunk_and_optimi
             for trainer in swarm:
                 trainer.compute.register_carrier(GIVE_TRUNK, trainer.trunk._give)
                 trainer.worker._vectors.forget(0)
+        newcomer.worker._standings._out.clear()
 
         await newcomer.begin()
         await all_pass(2, [newcomer, *others])

@@ -127,9 +127,10 @@ class CatchingUp:
             peers: who.
         """
         self._in_vain &= self._standings.trainers.keys()
-        for peer in self._in_vain.intersection(peers):
+        asked = {*peers} - self._doubted  # whose lie is about to be found out
+        for peer in self._in_vain & asked:
             self._standings.leave_out(peer)
-        self._in_vain ^= {*peers}
+        self._in_vain ^= asked
 
     async def _trunk_of(self, peer: PeerId, before: Standing) -> Whole | None:
         """Its own, if it is of use."""
