@@ -16,15 +16,12 @@ import torch
 from core.contracts.dht import Store, Stored
 from core.contracts.errors import CallRefused, NetworkError
 from core.contracts.net import of_run
-from core.contracts.pipe import GIVE_TRUNK
 from core.contracts.trunk import Agreed, Gathered, Offer, Reached
-from core.contracts.trunk_rounds import Group, Standing
+from core.contracts.trunk_rounds import AskVector, Group, Standing, Vector
 from core.dht.records import make, own_subkey
 from core.identity import Identity, PeerId
 from core.net import crowds
 from core.net.rpc import Context, Payload
-from core.pipe import frames
-from core.pipe.calls import Incoming
 from core.swarm.trunk import dedloc
 from core.swarm.trunk.matchmaking import Invitation, Wish
 from core.swarm.trunk.planning import planned_shares, wish_of
@@ -96,39 +93,60 @@ async def test_one_liar_holds_up_a_lone_trainer_for_two_rounds(
     assert (agreed.version, agreed.peers) == (1, 1)
 
 
-@pytest.mark.parametrize("names", ["a trunk", "a trunk, and gives another one", "a mean", "means of many steps"])
-async def test_who_names_what_it_does_not_give_keeps_a_lone_trainer_from_no_step(
-    tmp_path: Path, names: Literal["a trunk", "a trunk, and gives another one", "a mean", "means of many steps"]
+@pytest.mark.parametrize("gives", ["nothing", "another one", "a byte at a time"])
+async def test_who_names_a_trunk_and_does_not_give_it_keeps_a_lone_trainer_from_no_step(
+    tmp_path: Path, gives: Literal["nothing", "another one", "a byte at a time"]
 ) -> None:
     async with peers(2) as nodes:
         honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
         await all_known([honest, liar])
-        honest.worker._tending.start()
 
-        async def give(nothing: None, payload: frames.Payload, call: Incoming) -> tuple[Agreed, frames.Payload]:
-            if names == "a trunk":
+        async def give(request: AskVector, payload: Payload, context: Context) -> tuple[Vector, Payload]:
+            if gives == "nothing":
                 raise CallRefused("Not now.")
-            return Agreed(0, 8, ROWS, 0), bytes(12 * NUMBERS)
+            if gives == "a byte at a time":
+                await asyncio.sleep(1.0)
+            return Vector(8, ROWS, 0, 12 * NUMBERS), bytes(1 if gives == "a byte at a time" else 12 * NUMBERS)
 
-        liar.compute.register_carrier(GIVE_TRUNK, give)
+        liar.peer.rpc.register(of_run("trunk.vector", DIGITS.run_id), AskVector, give)
 
-        async def lies() -> None:
-            if "trunk" in names:
-                liar.worker._settled = True
-                liar.worker._reached(Reached(9, b"none"))
-            for mean in range({"a mean": 1, "means of many steps": 8}.get(names, 0)):
-                liar.worker._past.line[mean] = bytes(32)
-            await telling(liar, 9 if "trunk" in names else 0)
+        def name() -> None:
+            liar.worker._settled = True
+            liar.worker._reached(Reached(9, b"none"))
 
-        def is_believed() -> bool:
-            told = honest.worker._standings.trainers.get(liar.peer.id)
-            return told is not None and bool(told.means or told.trunks)
+        assert await stepped_beside(honest, liar, name, 9) == (1, 1)
 
-        async with meanwhile(lies), asyncio.timeout(60.0):
-            await until(is_believed, "a lie")
-            agreed = await step(honest)
-        await honest.worker._tending.stop()
-    assert (agreed.version, agreed.peers) == (1, 1)
+
+@pytest.mark.parametrize("means", [1, 8])
+async def test_who_names_means_and_gives_none_keeps_a_lone_trainer_from_no_step(tmp_path: Path, means: int) -> None:
+    async with peers(2) as nodes:
+        honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known([honest, liar])
+
+        def name() -> None:
+            for step in range(means):
+                liar.worker._past.line[step] = bytes(32)
+
+        assert await stepped_beside(honest, liar, name, 0) == (1, 1)
+
+
+async def stepped_beside(honest: Trainer, liar: Trainer, name: Callable[[], None], version: int) -> tuple[int, int]:
+    """To which version, and with how many, the honest one comes as soon as it believes what the liar names."""
+
+    async def lies() -> None:
+        name()
+        await telling(liar, version)
+
+    def is_believed() -> bool:
+        told = honest.worker._standings.trainers.get(liar.peer.id)
+        return told is not None and bool(told.means or told.trunks)
+
+    honest.worker._tending.start()
+    async with meanwhile(lies), asyncio.timeout(60.0):
+        await until(is_believed, "a lie")
+        agreed = await step(honest)
+    await honest.worker._tending.stop()
+    return agreed.version, agreed.peers
 
 
 async def test_one_that_gathers_the_others_to_no_purpose_gathers_each_step_once(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from core.swarm.trunk.agreement import POINTS, Most
 from core.swarm.trunk.lineage import names, newest
 from core.swarm.trunk.past import Taken
 from core.swarm.trunk.standings import LOOK_S, Standings
-from core.swarm.trunk.vectors import Vectors, Whole
+from core.swarm.trunk.vectors import LIE, Vectors, Whole
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +35,6 @@ NAMED_S = 10.0
 """For a second trainer to name the digest of a trunk that was fetched, as it may not be there yet."""
 UNTOLD = 20
 """Times that it is asked whether a trunk is good, as long as that cannot be told."""
-LIE = 5.0
-"""Points for a vector that is not the one that was named: the second time soon after means a ban."""
 
 
 class Named(NamedTuple):

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
-from core.contracts.errors import CallRefused, ProtocolError
+from core.contracts.errors import CallRefused, RemoteFault
 from core.contracts.net import of_run
 from core.contracts.trunk_rounds import AskVector, Vector
 from core.identity import PeerId
@@ -16,6 +16,8 @@ PIECE = 8 << 20
 """Bytes."""
 PIECE_S = 60.0
 """For one piece."""
+LIE = 5.0
+"""Points for a vector that is not the one that was named: the second time soon after means a ban."""
 HELD = 2
 """Trunks that are held for those who are in the middle of them."""
 HELD_S = 60.0
@@ -80,8 +82,7 @@ class Vectors:
             size: its bytes.
 
         Raises:
-            NetworkError: it was not given.
-            ProtocolError: what came is something else.
+            NetworkError: it was not given, or what came is something else.
         """
         data = bytearray()
         told: Vector | None = None
@@ -89,8 +90,10 @@ class Vectors:
             version = told.version if told else request.version
             ask = AskVector(request.what, version, len(data))
             vector, piece = await self._node.call(peer, self._method, ask, Vector, deadline_s=PIECE_S)
-            if vector.size != size or not piece or len(data) + len(piece) > size or (told or vector) != vector:
-                raise ProtocolError("What came is not the vector that was asked for.")
+            # Smaller pieces would take as many calls as a liar likes.
+            if vector.size != size or len(piece) != min(PIECE, size - len(data)) or (told or vector) != vector:
+                self._node.strike(peer, LIE)
+                raise RemoteFault("bad_reply", "What came is not the vector that was asked for.")
             told = vector
             data += piece
         return Whole(told, bytes(data))
