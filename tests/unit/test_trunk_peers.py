@@ -15,7 +15,7 @@ import pytest
 
 from core.averaging.fragment import Encoder, Fragment, dump
 from core.contracts import manifest as manifests
-from core.contracts.errors import HearthError
+from core.contracts.errors import CallRefused, HearthError
 from core.contracts.net import of_run
 from core.contracts.notices import notice
 from core.contracts.taking_on import CompareTrunks, Verdict
@@ -60,7 +60,7 @@ class Trainer:
         self.versions: defaultdict[int, int] = defaultdict(int)
         self.numbers: dict[int, bytes] = {}
 
-    async def agree(self, part: int, numbers: np.ndarray[tuple[int], np.dtype[np.float32]], tries: int = 20) -> Agreed:
+    async def agree(self, part: int, numbers: np.ndarray[tuple[int], np.dtype[np.float32]], tries: int = 60) -> Agreed:
         """Offer until it is answered, as the strategy does."""
         offer = Offer(part, self.versions[part], 16, FINE)
         for _ in range(tries):
@@ -364,10 +364,10 @@ async def test_a_syncer_that_was_restarted_follows_its_heir_though_others_still_
 
 
 class Usurper:
-    """It claims all fragments, at a version that nobody has, and has numbers of its own for those who ask."""
+    """It claims all fragments, at a version that nobody has, and has numbers of its own for those who ask, or none."""
 
-    def __init__(self, node: Peer) -> None:
-        self.name, self.asked = peer_text(node.id), 0
+    def __init__(self, node: Peer, *, refuses: bool) -> None:
+        self.name, self.asked, self._refuses = peer_text(node.id), 0, refuses
         directory = DHTDirectory(node.dht, node.rpc, Grid("digits", 2, (4, 4)), MANIFEST.run_id)
         members = Members(node.rpc, node.dht, directory)
         claims = Keeper(dict.fromkeys(range(PARTS), 10**6), [*range(PARTS)])
@@ -376,17 +376,20 @@ class Usurper:
 
     async def _answer(self, offer: FragmentOffer, payload: bytes, context: Context) -> tuple[FragmentAnswer, bytes]:
         self.asked += 1
+        if self._refuses:
+            raise CallRefused("Ask another one.")
         return FragmentAnswer(2, True, "state"), dump(Fragment(draw(666), FINE, version=10**6))
 
 
 @pytest.mark.timeout(1200)
+@pytest.mark.parametrize("refuses", [False, True])
 async def test_one_that_claims_all_fragments_gets_none_also_when_a_syncer_dies(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, refuses: bool
 ) -> None:
     async with trainers(tmp_path, 4) as (made, stacks):
         await one_round(made, 1000)
         follow = {part: {mark(peer_text(t.node.id)) for t in made if part in t.syncs} for part in range(PARTS)}
-        usurper = Usurper(await stacks[0].enter_async_context(peer(made[0].node)))
+        usurper = Usurper(await stacks[0].enter_async_context(peer(made[0].node)), refuses=refuses)
 
         def all_vote() -> bool:
             told = [t.worker._leases.keepers.get(peer_text(each.node.id)) for t in made for each in made]
@@ -409,7 +412,7 @@ async def test_one_that_claims_all_fragments_gets_none_also_when_a_syncer_dies(
         for part in range(PARTS):
             assert len({(t.versions[part], t.numbers[part]) for t in left}) == 1, "they do not agree"
         assert {*left[0].versions.values()} == {4}, "it is followed, or something that was accepted is lost"
-        assert not usurper.asked or f"Peer {usurper.name[:8]} has no fragment" in caplog.text
+        assert refuses or not usurper.asked or f"Peer {usurper.name[:8]} has no fragment" in caplog.text
 
 
 @pytest.mark.timeout(1200)

@@ -17,7 +17,7 @@ import torch
 from core.averaging.packing import pack
 from core.contracts import manifest as manifests
 from core.contracts.dht import Ping, Pong
-from core.contracts.errors import NetworkError, RemoteFault
+from core.contracts.errors import CallRefused, NetworkError, RemoteFault
 from core.contracts.kinds import MODELS
 from core.contracts.net import of_run
 from core.contracts.taking_on import CompareTrunks, Verdict
@@ -27,6 +27,7 @@ from core.contracts.trunk_status import GiverStatus, ReducerStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
 from core.identity import parse_peer, peer_text
+from core.net.rpc import Context
 from core.pipe.calls import Calls
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import Agreement, agreement_of
@@ -361,6 +362,44 @@ async def test_who_claims_to_be_the_server_is_none_while_others_follow_another_o
             for each in agreements:
                 await each.agree(Offer(0, 0, 0), b"", 1e9)
             assert {each.who()[1][0].peer for each in agreements} == {server}
+
+
+async def test_an_elected_server_that_refuses_all_is_left_and_none_ends_a_run_that_has_no_end(tmp_path: Path) -> None:
+    run, ones = run_of(kept=0.5), np.ones(NUMBERS, np.float32)
+    async with AsyncExitStack() as stack:
+        at, made = await stack.enter_async_context(peers(2)), list[ParameterServers]()
+        for number, here in enumerate(at):
+            (tmp_path / str(number)).mkdir()
+            made.append(
+                cast(ParameterServers, await stack.enter_async_context(agreement_at(here, run, tmp_path / str(number))))
+            )
+        async with asyncio.timeout(PATIENCE_S):
+            await made[0].agree(Offer(0, 0, 0), ones.tobytes(), 1e9)
+            for each in made:
+                await each.agree(Offer(0, 0, 0), b"", 1e9)
+            [server] = {each.who()[1][0].peer for each in made}
+            number = [peer_text(here.id) for here in at].index(server)
+            client, liar = made[number - 1], at[number].rpc
+            answer = made[number]._answer
+
+            async def end(offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
+                agreed, packed = await answer(offer, payload, context)
+                return msgspec.structs.replace(agreed, reached=True), packed
+
+            liar.register(client._method, Offer, end)
+            agreed, _ = await client.agree(Offer(0, 0, 0), b"", 1e9)
+            assert not agreed.reached and not client.reached and not client._is_server
+
+            async def refuse(offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
+                raise CallRefused("Not now.")
+
+            liar.register(client._method, Offer, refuse)
+            while not client._is_server:
+                with contextlib.suppress(NetworkError):
+                    await client.agree(Offer(0, 0, 0), b"", 1e9)
+                await asyncio.sleep(0.1)
+            _, numbers = await client.agree(Offer(0, 0, 0), b"", 1e9)
+        assert numbers == ones.tobytes(), "it goes on from its own copy"
 
 
 async def test_a_server_whose_parameters_are_of_no_use_is_left_for_the_best_that_are_known(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ class DiLoCo(Agreement):
             self._leases.failed(syncer)
             raise
         except CallRefused:  # it is no syncer any more
-            self._tending.wake.set()
+            self._leases.refused(syncer)
             raise
         self._wire.note(len(payload) + len(data), time.monotonic() - began - answer.waited_s)
         try:
@@ -269,6 +269,7 @@ class DiLoCo(Agreement):
                 raise CallRefused("There is another syncer by now.")
             self._fragments[part] = newer
         self._leads[part] = mark(syncer)
+        self._leases.served(syncer)
 
     async def _look(self, part: int) -> None:
         """Ask what is agreed of a fragment, for a trial of another one."""

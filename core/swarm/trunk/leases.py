@@ -32,6 +32,8 @@ EXPIRY_S = 25.0
 """Of what peers tell of fragments: so long a dead syncer that nobody asked is taken for alive."""
 HEIR_S = 6.0
 """For so long others leave a fragment to its heir, if strangers claim it as well: three looks."""
+REFUSED_S = 10.0
+"""Who refuses for so long to be the syncer that it claims to be is none: who has just left has told so by then."""
 AWAY_S = 600.0
 """Who has heard nothing for so long does not say any more whom it follows."""
 
@@ -62,6 +64,8 @@ class Leases:
         """Peers that did not answer, and when what they told before expires."""
         self._out: dict[str, float] = {}
         """Peers of which nothing counts, and until when, time.monotonic()."""
+        self._refused: dict[str, float] = {}
+        """Syncers that have refused to be it since they were of use, and since when, time.monotonic()."""
         self._usurped: set[int] = set()
         """Fragments that these claim: an heir may not know that they are none."""
         self._vacant: dict[int, float] = {}
@@ -87,6 +91,7 @@ class Leases:
             elif record.expires > self._gone.get(name, 0.0) and not self._members.is_dead(record.peer):
                 found[name] = keeper
         self._usurped, self._expires = usurped, expires
+        self._refused = {peer: since for peer, since in self._refused.items() if peer in found and found[peer].syncs}
         self.keepers = {**self._voting(found), self._members.me: self._told}  # as others read it: all decide alike
         return self._may_claim()
 
@@ -142,6 +147,25 @@ class Leases:
         self._gone[peer] = self._expires.get(peer, 0.0)
         self.keepers.pop(peer, None)
         self._wake.set()
+
+    def refused(self, peer: str) -> None:
+        """A syncer says that it is none, or has no time.
+
+        Args:
+            peer: who it is.
+        """
+        since = self._refused.setdefault(peer, time.monotonic())
+        if time.monotonic() - since >= REFUSED_S:
+            self.distrust(peer)
+        self._wake.set()
+
+    def served(self, peer: str) -> None:
+        """A syncer was of use.
+
+        Args:
+            peer: who it is.
+        """
+        self._refused.pop(peer, None)
 
     def distrust(self, peer: str) -> None:
         """A syncer gave what is of no use: what it tells counts for nothing, for a while.

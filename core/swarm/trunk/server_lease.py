@@ -239,9 +239,7 @@ class ServerLease:
             server: who it is.
             gone: whether it did not answer; else it is none.
         """
-        if gone:
-            self._leases.failed(server)
-        self._tending.wake.set()
+        (self._leases.failed if gone else self._leases.refused)(server)
 
     def distrust(self, server: str) -> None:
         """The server gave what is of no use: it is not followed any more.
@@ -263,6 +261,7 @@ class ServerLease:
         if not (self.serves or self._is_alone) and copy.turns >= self.turns:
             self._copy, self.turns, self._passed_on = copy, copy.turns, samples_of(copy)
         self._followed, self._heard = server, time.monotonic()
+        self._leases.served(server)
 
     def _mine(self) -> Keeper:
         followed = self._followed if time.monotonic() - self._heard < AWAY_S else ""

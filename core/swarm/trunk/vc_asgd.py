@@ -172,6 +172,8 @@ class ParameterServers(Agreement):
                     parse_peer(server), self._method, offer, Agreed, packed, deadline_s=left_s
                 )
             except RemoteFault as error:
+                if self._lease:
+                    self._lease.failed(server, gone=False)
                 if error.fault == ProtocolError.code:
                     raise ProtocolError(error.notice) from error
                 failed = error
@@ -184,7 +186,8 @@ class ParameterServers(Agreement):
             try:
                 vector = await self._taken(server, answer) if answer else b""
                 samples = min(agreed.samples, self._most().samples)
-                return server, msgspec.structs.replace(agreed, samples=samples), vector
+                reached = agreed.reached and self._rules.accuracy is not None  # else nothing ends a run
+                return server, msgspec.structs.replace(agreed, samples=samples, reached=reached), vector
             except ProtocolError as error:
                 self._members.node.strike(parse_peer(server), HOSTILE_POINTS)
                 failed = NetworkError(f"Server {server[:8]} answered with no parameters: {error}")
