@@ -24,6 +24,7 @@ from core.net import crowds
 from core.net.rpc import Context, Payload
 from core.swarm.trunk import dedloc
 from core.swarm.trunk.matchmaking import Invitation, Wish
+from core.swarm.trunk.past import Taken
 from core.swarm.trunk.planning import planned_shares, wish_of
 from tests.dht_peers import peers, until
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
@@ -117,17 +118,41 @@ async def test_who_names_a_trunk_and_does_not_give_it_keeps_a_lone_trainer_from_
         assert await stepped_beside(honest, liar, name, 9) == (1, 1)
 
 
-@pytest.mark.parametrize("means", [1, 8])
-async def test_who_names_means_and_gives_none_keeps_a_lone_trainer_from_no_step(tmp_path: Path, means: int) -> None:
+@pytest.mark.parametrize("means", ["one", "many", "one that does not follow"])
+async def test_who_names_a_mean_and_gives_none_of_use_keeps_a_lone_trainer_from_no_step(
+    tmp_path: Path, means: Literal["one", "many", "one that does not follow"]
+) -> None:
     async with peers(2) as nodes:
         honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
         await all_known([honest, liar])
 
         def name() -> None:
-            for step in range(means):
-                liar.worker._past.line[step] = bytes(32)
+            if means == "one that does not follow":
+                honest.worker._past.line[-1] = bytes(32)
+                liar.worker._past.take(0, Taken.by(Agreed(0, 1, ROWS, 2), bytes(4 * NUMBERS), b"another line"))
+            else:
+                for step in range(1 if means == "one" else 8):
+                    liar.worker._past.line[step] = bytes(32)
 
         assert await stepped_beside(honest, liar, name, 0) == (1, 1)
+
+
+async def test_who_names_another_trunk_each_time_keeps_a_lone_trainer_from_no_step(tmp_path: Path) -> None:
+    """What it names it never gives, and never for long enough to be blamed."""
+    async with peers(2) as nodes:
+        honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known([honest, liar])
+
+        async def give(request: AskVector, payload: Payload, context: Context) -> tuple[Vector, Payload]:
+            return Vector(9, ROWS, 0, 12 * NUMBERS), bytes(12 * NUMBERS)
+
+        liar.peer.rpc.register(of_run("trunk.vector", DIGITS.run_id), AskVector, give)
+
+        def name() -> None:
+            liar.worker._settled = True
+            liar.worker._reached(Reached(9, secrets.token_bytes(16)))
+
+        assert await stepped_beside(honest, liar, name, 9) == (1, 1)
 
 
 async def stepped_beside(honest: Trainer, liar: Trainer, name: Callable[[], None], version: int) -> tuple[int, int]:

@@ -12,6 +12,7 @@ not: it is the gradient of one step, which the optimizer makes no longer than an
 import asyncio
 import contextlib
 import logging
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
 from typing import Literal, NamedTuple
@@ -23,7 +24,7 @@ from core.contracts.trunk import Agreed
 from core.contracts.trunk_rounds import MEANS, AskVector, Standing
 from core.identity import PeerId
 from core.net.rpc import RpcNode
-from core.swarm.trunk.agreement import POINTS, Most
+from core.swarm.trunk.agreement import OUT_S, POINTS, Most
 from core.swarm.trunk.lineage import names, newest
 from core.swarm.trunk.past import Taken
 from core.swarm.trunk.standings import LOOK_S, Standings
@@ -74,8 +75,8 @@ class CatchingUp:
         self._compare, self._most = compare, most
         self._doubted: set[PeerId] = set()
         """Those who are looked at for a lie, one at a time of each."""
-        self._in_vain: set[PeerId] = set()
-        """Those who did not give what they named when they were asked last."""
+        self._in_vain: dict[PeerId, float] = {}
+        """Those who did not give what they named, and when they were asked for it, time.monotonic()."""
 
     async def mean(self, version: int, givers: Collection[PeerId] = ()) -> Taken | None:
         """That the others have taken a step by; None: they have not, or it is not to be had any more.
@@ -97,7 +98,6 @@ class CatchingUp:
             agreed = Agreed(0, version + 1, whole.told.samples, whole.told.peers)
             found = await asyncio.to_thread(Taken.by, agreed, whole.data, whole.told.before)
             if found.digest == digest:
-                self._in_vain.discard(peer)
                 return found
             self._doubt(peer, found.digest, before[peer], Named("mean", version))
         return None
@@ -112,23 +112,24 @@ class CatchingUp:
         best = newest([*before.values()])
         for peer in self._standings.who_came_to(best) if best else ():
             if (whole := await self._trunk_of(peer, before[peer])) is not None:
-                self._in_vain.discard(peer)
                 return whole
             self.asked_in_vain([peer])
         raise CallTimeout("No other trainer gave the trunk that most of them have.")
 
     def asked_in_vain(self, peers: Collection[PeerId]) -> None:
-        """These named something that they did not give. The second time in a row they are left out: else one that names
-        a mean or a trunk and never gives it would keep a trainer from its steps.
+        """These named something that they did not give. The second time they are left out: else one that names means or
+        trunks and never gives them would keep a trainer from its steps.
 
         Args:
             peers: who.
         """
-        self._in_vain &= self._standings.trainers.keys()
-        asked = {*peers} - self._doubted  # whose lie is about to be found out
-        for peer in self._in_vain & asked:
-            self._standings.leave_out(peer)
-        self._in_vain ^= asked
+        now = time.monotonic()
+        self._in_vain = {peer: at for peer, at in self._in_vain.items() if now - at < OUT_S}
+        for peer in peers:
+            if self._in_vain.pop(peer, None) is None:
+                self._in_vain[peer] = now
+            else:
+                self._standings.leave_out(peer)
 
     async def _trunk_of(self, peer: PeerId, before: Standing) -> Whole | None:
         """Its own, if it is of use."""

@@ -61,6 +61,8 @@ class Standings:
         self._partners = Newest[PeerId, None](PARTNERS)
         """Who was in a round that had a result."""
         self._told: tuple[float, Standing | None] = (0.0, None)
+        self._said: dict[PeerId, Standing] = {}
+        """By all others, whether it counts or not."""
         self._sequences: dict[PeerId, int] = {}
         """Of the newest record that was read of each other."""
         self._absent: dict[PeerId, int] = {}
@@ -141,10 +143,11 @@ class Standings:
         records = [
             (record, standing)
             for record, standing in told(await self._dht.get(self._key), Standing)
-            if record.peer not in {self._node.peer, *self._out} and not self._members.is_dead(record.peer)
+            if record.peer != self._node.peer and not self._members.is_dead(record.peer)
         ]
-        found = {record.peer: standing for record, standing in records}
+        self._said = {record.peer: standing for record, standing in records}
         self._sequences = {record.peer: record.sequence for record, _ in records}
+        found = {peer: standing for peer, standing in self._said.items() if peer not in self._out}
         unmet = sorted(peer for peer in found if not self._is_met(peer))
         found = {peer: found[peer] for peer in found.keys() - {*unmet}}
         for peer in random.sample(unmet, min(MEETINGS, len(unmet))):
@@ -180,7 +183,7 @@ class Standings:
         now, limit = self._dht.clock.now(), time.monotonic() + EXPIRY_S
         while time.monotonic() < limit:
             if self._sequences.get(peer, 0) > now * 1000:
-                return self.trainers.get(peer)
+                return self._said.get(peer)
             await asyncio.sleep(LOOK_S)
             await self.look()
         return None
