@@ -76,7 +76,7 @@ class AloneCard(Card):
         if not self.isVisible():
             self._is_asked = True
             self._show_met(False)
-            self._words.setText("")
+            self._words.hide()
             self.show()
         self.line.setFocus()
 
@@ -93,7 +93,8 @@ class AloneCard(Card):
         if self._is_asked and not network.connected:
             self._is_asked = False
             self._show_met(False)
-        self._words.setText("" if self._has_met or self._is_asked else tr(NOBODY))
+        self._words.setText("" if self._has_met else tr(NOBODY))
+        self._words.setVisible(not self._is_asked)
         self._ways.show()
         self.settings.hide()
         port = network.address.rpartition(":")[2]
@@ -112,6 +113,7 @@ class AloneCard(Card):
     def set_alone(self) -> None:
         """This worker has no network."""
         self._words.setText(tr(NOT_WANTED))
+        self._words.show()
         self._ways.hide()
         self._firewall.hide()
         self.settings.show()

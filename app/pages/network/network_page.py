@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import Qt
 
+from app import theme as look
 from app.actions import Actions
 from app.language import tr
 from app.pages.network.alone_card import AloneCard
@@ -43,6 +44,7 @@ class NetworkPage(LookingPage):
         self.trunk, self.bandwidth = TrunkCard(), BandwidthCard(client, actions)
         self.alone = AloneCard(client, actions)
         self.add_peer = Button(tr("Add a peer"), "link", "plus", clicked=self.alone.ask)
+        self.head.setSpacing(look.L)
         for button in (self.add_peer, self.trust):
             self.head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         self.events = EventsCard()
