@@ -134,6 +134,8 @@ class Adam:
         norm = math.hypot(*norms) / divisor
         if not math.isfinite(norm):
             raise ComputeError("A gradient held NaN or infinity and was refused; the parameters are unchanged.")
+        if samples < 1:
+            raise ComputeError("A gradient of no samples was refused; the parameters are unchanged.")
         # All memory is taken before anything changes: a device may have none.
         count = torch.tensor(self.version + 1, dtype=torch.float32, device=gradient.device)
         fresh = self._moments is None

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from core.averaging.plan import SOLVER
+from core.contracts.errors import RemoteFault
 from core.contracts.net import PREFIX, Call, PeerAddress, of_run
 from core.contracts.trunk_rounds import Ability, Group
 from core.dht.node import DHTNode
@@ -145,14 +146,14 @@ async def test_nobody_is_waited_for_when_the_round_has_taken_place(start: Start)
 
 
 async def test_who_was_asked_in_vain_is_asked_again_only_when_it_wishes_anew(start: Start) -> None:
-    """A frozen peer of the lowest rank holds up one search, not each until its wish expires."""
+    """A peer of the lowest rank that is not there yet holds up one search, not each until its wish expires."""
     peers = sorted(await start(3), key=lambda peer: peer.matchmaking._rank(1, peer.node.peer))
     frozen, *others = peers
     asked: list[PeerId] = []
 
     def refuse(request: Wish, payload: Payload, context: Context) -> Invitation:
         asked.append(context.peer)
-        return Invitation()
+        raise RemoteFault("no_round", "Not yet.")
 
     frozen.node.register(of_run("trunk.join", "run-1"), Wish, refuse)
     await frozen.matchmaking._publish("run-1.round.1", frozen.wish(), 600.0)

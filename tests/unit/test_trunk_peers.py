@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import msgspec
 import numpy as np
@@ -15,7 +15,7 @@ import pytest
 
 from core.averaging.fragment import Encoder, Fragment, dump
 from core.contracts import manifest as manifests
-from core.contracts.errors import CallRefused, HearthError
+from core.contracts.errors import CallRefused, HearthError, ProtocolError
 from core.contracts.net import of_run
 from core.contracts.notices import notice
 from core.contracts.taking_on import CompareTrunks, Verdict
@@ -363,11 +363,14 @@ async def test_a_syncer_that_was_restarted_follows_its_heir_though_others_still_
             assert leases.is_led_by(0, heir) is is_led
 
 
+Gives = Literal["numbers of its own", "a refusal", "nothing"]
+
+
 class Usurper:
     """It claims all fragments, at a version that nobody has, and has numbers of its own for those who ask, or none."""
 
-    def __init__(self, node: Peer, *, refuses: bool) -> None:
-        self.name, self.asked, self._refuses = peer_text(node.id), 0, refuses
+    def __init__(self, node: Peer, gives: Gives) -> None:
+        self.name, self.asked, self._gives = peer_text(node.id), 0, gives
         directory = DHTDirectory(node.dht, node.rpc, Grid("digits", 2, (4, 4)), MANIFEST.run_id)
         members = Members(node.rpc, node.dht, directory)
         claims = Keeper(dict.fromkeys(range(PARTS), 10**6), [*range(PARTS)])
@@ -376,20 +379,22 @@ class Usurper:
 
     async def _answer(self, offer: FragmentOffer, payload: bytes, context: Context) -> tuple[FragmentAnswer, bytes]:
         self.asked += 1
-        if self._refuses:
+        if self._gives == "a refusal":
             raise CallRefused("Ask another one.")
+        if self._gives == "nothing":
+            return FragmentAnswer(0, False, "none"), b""
         return FragmentAnswer(2, True, "state"), dump(Fragment(draw(666), FINE, version=10**6))
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("refuses", [False, True])
+@pytest.mark.parametrize("gives", get_args(Gives))
 async def test_one_that_claims_all_fragments_gets_none_also_when_a_syncer_dies(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, refuses: bool
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, gives: Gives
 ) -> None:
     async with trainers(tmp_path, 4) as (made, stacks):
         await one_round(made, 1000)
         follow = {part: {mark(peer_text(t.node.id)) for t in made if part in t.syncs} for part in range(PARTS)}
-        usurper = Usurper(await stacks[0].enter_async_context(peer(made[0].node)), refuses=refuses)
+        usurper = Usurper(await stacks[0].enter_async_context(peer(made[0].node)), gives)
 
         def all_vote() -> bool:
             told = [t.worker._leases.keepers.get(peer_text(each.node.id)) for t in made for each in made]
@@ -412,7 +417,19 @@ async def test_one_that_claims_all_fragments_gets_none_also_when_a_syncer_dies(
         for part in range(PARTS):
             assert len({(t.versions[part], t.numbers[part]) for t in left}) == 1, "they do not agree"
         assert {*left[0].versions.values()} == {4}, "it is followed, or something that was accepted is lost"
-        assert refuses or not usurper.asked or f"Peer {usurper.name[:8]} has no fragment" in caplog.text
+        assert (
+            gives != "numbers of its own"
+            or not usurper.asked
+            or f"Peer {usurper.name[:8]} has no fragment" in caplog.text
+        )
+
+
+@pytest.mark.timeout(1200)
+async def test_nobody_begins_more_fragments_than_the_trunk_has(tmp_path: Path) -> None:
+    async with trainers(tmp_path, 1) as ([trainer], _):
+        offer = FragmentOffer(PARTS, 0, b"", 16, FINE, "begin")
+        with pytest.raises(ProtocolError, match="more fragments"):
+            trainer.worker._begin(PARTS, offer, draw(1).tobytes())
 
 
 @pytest.mark.timeout(1200)

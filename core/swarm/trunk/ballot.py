@@ -101,3 +101,16 @@ def _agreed(told: Sequence[Sequence[bytes]], count: int, *, all_agree: bool) -> 
         agreed = len(set(said)) == 1 if all_agree else said.count(best) * 2 > len(said)
         digests.append(best if agreed else b"")
     return tuple(digests)
+
+
+def can_be(verdict: Verdict, pieces: Sequence[Piece], alive: Sequence[int]) -> bool:
+    """Whether a leader can have decided this.
+
+    Args:
+        verdict: that.
+        pieces: of the pass.
+        alive: who took part in it.
+    """
+    lost = tuple(place for place, digest in enumerate(verdict.digests) if not digest)
+    whole = len(verdict.digests) == len(pieces) and verdict.lost == lost
+    return verdict.void or (whole and {*verdict.alive} <= {*alive})

@@ -17,11 +17,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from core.averaging.digests import TrunkDigest
+from core.averaging.mean import squared_norm
 from core.contracts.errors import CallTimeout, NetworkError
 from core.contracts.taking_on import Compared, Verdict
 from core.contracts.trunk import Agreed
-from core.contracts.trunk_rounds import MEANS, AskVector, Standing
+from core.contracts.trunk_rounds import LARGEST_NORM, MEANS, MEMBERS, AskVector, Standing
 from core.identity import PeerId
 from core.net.rpc import RpcNode
 from core.swarm.trunk.agreement import OUT_S, POINTS, Most
@@ -95,6 +98,9 @@ class CatchingUp:
             except NetworkError as error:
                 log.info("Peer %s did not give the mean of step %d: %s", peer.hex()[:8], version, error)
                 continue
+            if not _is_mean(whole):
+                self._node.strike(peer, LIE)
+                continue
             agreed = Agreed(0, version + 1, whole.told.samples, whole.told.peers)
             found = await asyncio.to_thread(Taken.by, agreed, whole.data, whole.told.before)
             if found.digest == digest:
@@ -111,7 +117,7 @@ class CatchingUp:
         before = self._standings.trainers
         best = newest([*before.values()])
         for peer in self._standings.who_came_to(best) if best else ():
-            if (whole := await self._trunk_of(peer, before[peer])) is not None:
+            if best and (whole := await self._trunk_of(peer, before[peer], best.version)) is not None:
                 return whole
             self.asked_in_vain([peer])
         raise CallTimeout("No other trainer gave the trunk that most of them have.")
@@ -131,14 +137,16 @@ class CatchingUp:
             else:
                 self._standings.leave_out(peer)
 
-    async def _trunk_of(self, peer: PeerId, before: Standing) -> Whole | None:
-        """Its own, if it is of use."""
+    async def _trunk_of(self, peer: PeerId, before: Standing, least: int) -> Whole | None:
+        """Its own, if it is of use and of no older version than this."""
         try:
             whole = await self._vectors.fetch(peer, AskVector("trunk", 0), 12 * self._numbers)
         except NetworkError as error:
             log.info("Peer %s did not give its trunk: %s", peer.hex()[:8], error)
             return None
-        version = whole.told.version
+        if (version := whole.told.version) < least:
+            log.info("Peer %s gave a trunk of step %d, which is older than what it names.", peer.hex()[:8], version)
+            return None
         digest = await asyncio.to_thread(_digest, whole)
         named = await self._named(peer, version)
         if not named or named[digest] < max(named.values()):
@@ -164,7 +172,7 @@ class CatchingUp:
 
     async def _named(self, giver: PeerId, version: int) -> Counter[bytes]:
         """How many trainers name each digest of a trunk, as soon as one beside the giver does, if there is one that
-        could; of none if it does not come to that."""
+        could; or after a while."""
         loop = asyncio.get_running_loop()
         limit = loop.time() + NAMED_S
         while loop.time() < limit:
@@ -174,7 +182,7 @@ class CatchingUp:
                 return told
             await asyncio.sleep(LOOK_S)
             await self._standings.look()
-        return Counter()
+        return names(self._standings.trainers.values(), version)
 
     def _doubt(self, peer: PeerId, given: bytes, before: Standing, what: Named) -> None:
         """A peer gave something that the others do not name.
@@ -199,6 +207,12 @@ class CatchingUp:
         if after is not None and what.by(after) == what.by(before):
             log.warning("Peer %s gave another %s of step %d than it names.", peer.hex()[:8], *what)
             self._node.strike(peer, LIE)
+
+
+def _is_mean(whole: Whole) -> bool:
+    """Whether a round can have come to it."""
+    norm = squared_norm(np.frombuffer(whole.data, "<f4")) ** 0.5
+    return 1 <= whole.told.peers <= MEMBERS and whole.told.samples >= whole.told.peers and norm < LARGEST_NORM
 
 
 def _digest(whole: Whole) -> bytes:

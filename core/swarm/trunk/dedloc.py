@@ -19,9 +19,7 @@ from pathlib import Path
 from typing import Self
 
 import msgspec
-import numpy as np
 
-from core.averaging.codecs import Numbers
 from core.contracts.errors import CallRefused, CallTimeout, ComputeError, NetworkError, ProtocolError, RoundVoid
 from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
@@ -42,7 +40,7 @@ from core.swarm.trunk.catching_up import CatchingUp
 from core.swarm.trunk.lineage import by_most, is_away, names, newest
 from core.swarm.trunk.matchmaking import Matchmaking
 from core.swarm.trunk.meeting import Meeting
-from core.swarm.trunk.past import Past, Taken
+from core.swarm.trunk.past import Past, Taken, own_mean
 from core.swarm.trunk.planning import planned_shares
 from core.swarm.trunk.standings import EXPIRY_S, Standings
 from core.swarm.trunk.vectors import Vectors, Whole
@@ -97,8 +95,8 @@ class DeDLOC(Agreement):
         """Of it."""
         self._helped = -1
         """The last step that was reduced for others."""
-        self._offered = -1
-        """The step that the trainer here has an offer for on its way; -1: none."""
+        self._offered = self._answered = -1
+        """The step that the trainer here has an offer for on its way, and the last one that was answered; -1: none."""
         self._failed: tuple[int, Notice] | None = None
         """How many rounds of that step came to nothing, and why the last one did."""
         self._asking = asyncio.Lock()
@@ -274,9 +272,11 @@ class DeDLOC(Agreement):
         async with self._asking:  # a process that was just killed may wait yet
             await self._standings.look()
             self._compare_steps(offer.version)
+            if self._answered == offer.version:  # compute could not use it
+                self._past.means.pop(offer.version, None)
             kept, counted = self._past.means.get(offer.version), False
             if kept is None and self._is_like_theirs(offer.version):
-                kept = await self._mean_of_theirs(offer.version)
+                kept = await self._mean_of_theirs(offer.version, gathered.trained)
             if kept is None:
                 found = newest([self._standing(gathered), *self._standings.trainers.values()])
                 if is_away(self._past.trunks, offer.version, found, trusts=self._settled and not self._alone):
@@ -286,6 +286,7 @@ class DeDLOC(Agreement):
         if offer.version + 1 >= by_most([each.version for each in self._standings.trainers.values()]):
             self._tries, self._rests_until, self._rests = 0, 0.0, False
         self._past.take(offer.version, kept)
+        self._answered = offer.version
         self._agreed = time.time(), kept.agreed
         self._tending.wake.set()
         return msgspec.structs.replace(kept.agreed, counted=counted), kept.mean
@@ -323,11 +324,14 @@ class DeDLOC(Agreement):
             self._past.means.clear()
             self._settled = False
 
-    async def _mean_of_theirs(self, version: int) -> Taken | None:
+    async def _mean_of_theirs(self, version: int, trained: int) -> Taken | None:
         """By which the others have taken a step, if it can be taken here by that."""
         kept = await self._others.mean(version)
-        if kept is None or not self._past.follows(version, kept.before):
-            self._settled = self._settled and kept is None
+        if kept is None:
+            return None
+        most = trained + kept.agreed.peers * self._most_samples
+        if not self._past.follows(version, kept.before) or kept.agreed.samples > most:
+            self._settled = False
             return None
         self._who, self._settled = NOBODY, True
         return kept
@@ -336,8 +340,7 @@ class DeDLOC(Agreement):
         named = [digest for digest, _ in names(self._standings.trainers.values(), version).most_common(1)]
         return named == [self._past.trunks.get(version)]
 
-    def _is_like_theirs(self, version: int) -> bool:
-        """Whether means of the others lead from the trunk here to theirs."""
+    def _is_like_theirs(self, version: int) -> bool:  # so that their means lead to where they are
         return not version or (self._settled and not self._alone) or self._has_trunk_of_most(version)
 
     async def _step_with_others(self, offer: Offer, payload: bytes, trained: int) -> Taken:
@@ -346,7 +349,7 @@ class DeDLOC(Agreement):
         Raises:
             NetworkError: too few came, or the round has no result here; a ComputeError: nobody has anything for it.
         """
-        vector = await asyncio.to_thread(_mean, payload, offer.samples) if payload else None
+        vector = await asyncio.to_thread(own_mean, payload, offer.samples) if payload else None
         before = self._past.line.get(offer.version - 1, b"")
         if not self._standings.voters(offer.version):
             if vector is None:  # those that had enough have gone, or were no trainers
@@ -389,11 +392,6 @@ class DeDLOC(Agreement):
         agreed, pieces = await self._calls.exchange(GIVE_TRUNK, None, deadline=time.monotonic() + MEAN_S)
         data = bytes(pieces) if isinstance(pieces, bytes | bytearray | memoryview) else b"".join(pieces)
         return Whole(Vector(agreed.version, agreed.samples, 0, len(data)), data)
-
-
-def _mean(payload: bytes, samples: int) -> Numbers:
-    mean: Numbers = np.frombuffer(payload, "<f4") * np.float32(1.0 / samples)
-    return mean
 
 
 AGREEMENT = DeDLOC

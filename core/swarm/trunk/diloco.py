@@ -170,8 +170,6 @@ class DiLoCo(Agreement):
         if (syncer := self._syncers.pop(part)) is not None:
             syncer.close()
 
-    # --- what the trainer here offers
-
     async def agree(self, offer: Offer, payload: bytes, deadline: float) -> tuple[Agreed, Payload]:
         async with self._asking.setdefault(offer.part, asyncio.Lock()):  # a process that was just killed may wait yet
             try:
@@ -206,8 +204,7 @@ class DiLoCo(Agreement):
         return agreed, fragment.numbers.tobytes()
 
     def _trains(self, part: int, size: tuple[int, int]) -> None:
-        """The trainer here has a fragment of so many numbers, of which so many are fine: what is here of another size
-        is of a manifest that was changed."""
+        """The trainer here has a fragment of that size: another one is of a manifest that was changed."""
         self._sizes[part] = size
         known = self._fragments.get(part)
         if known is not None and (len(known.numbers), known.fine) != size:
@@ -232,10 +229,13 @@ class DiLoCo(Agreement):
         except (PeerUnreachable, CallTimeout):
             self._leases.failed(syncer)
             raise
-        except CallRefused:  # it is no syncer any more
-            self._leases.refused(syncer)
+        except CallRefused:
+            self._leases.refused(syncer)  # it is no syncer any more
             raise
         self._wire.note(len(payload) + len(data), time.monotonic() - began - answer.waited_s)
+        if answer.kind == "none" and (payload or offer.part in self._fragments):
+            self._leases.refused(syncer)
+            raise CallRefused(f"Peer {syncer[:8]} begins fragment {offer.part} of the trunk with nothing.")
         try:
             await self._follow(offer.part, syncer, answer, data)
         except (ProtocolError, *UNREADABLE) as error:
@@ -298,8 +298,6 @@ class DiLoCo(Agreement):
             return True
         return newer.version <= known.version + fragments.STALE + FASTEST * max(0.0, time.time() - heard)
 
-    # --- what trainers offer the syncers here
-
     async def _take(self, offer: FragmentOffer, payload: bytes, context: Context) -> tuple[FragmentAnswer, bytes]:
         try:
             return await self._answer(context.peer, offer, payload)
@@ -355,6 +353,8 @@ class DiLoCo(Agreement):
         size = len(fragment.numbers), fragment.fine
         if self._sizes.get(part, size) != size:
             raise ProtocolError(f"Fragment {part} of the trunk has {self._sizes[part]} numbers here and {size} there.")
+        if sum(len(each.numbers) for each in {**self._fragments, part: fragment}.values()) > self._numbers:
+            raise ProtocolError("There are more fragments than the trunk has.")
         return fragment
 
     def _note_clipped(self, peer: bytes, part: float, trainers: int) -> None:

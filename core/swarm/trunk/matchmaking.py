@@ -40,6 +40,8 @@ LOOK_S = 0.5
 """Between two looks for peers of a lower rank."""
 ANSWER_S = 5.0
 """A caller waits so much longer than the one who gathers."""
+SENT_ON = 3
+"""Times that a peer sends this one on, for one step, as those do who know of a lower rank: more often is in vain."""
 KNOWN = 1024
 """Peers of whose wishes is remembered which was the last."""
 EQUAL_S = 600.0
@@ -110,9 +112,12 @@ class Matchmaking:
         """Who was asked in vain, and the newest wish of it that was known: it is asked again when it has another."""
         self._step = -1
         self._vain = Counter[bytes]()
-        """How often each was asked for that step, was there and answered nothing in all the time that a group takes, or
-        gathered a group that came to nothing: others gather first. Otherwise one peer would hold up the step for ever.
+        """How often each was asked for that step, and was there, but answered nothing in all the time that a group
+        takes, or none, or gathered one that came to nothing: others gather first. Else one peer would hold up the step
+        for ever.
         """
+        self._sent_on = Counter[bytes]()
+        """How often each sent this peer on to another, for that step."""
         self.gatherer = node.peer
         """Of the last group, or who was asked for it."""
         self._sequences = Newest[bytes, int](KNOWN)
@@ -147,7 +152,7 @@ class Matchmaking:
             wish = msgspec.structs.replace(wish, ability=msgspec.structs.replace(wish.ability, solver=""))
         self._wish, self._follows, self._known = wish, None, {wish.address.peer: wish.address}
         if wish.step != self._step:
-            self._step, self._vain = wish.step, Counter()
+            self._step, self._vain, self._sent_on = wish.step, Counter(), Counter()
         key, vain = f"{self._run_id}.round.{wish.step}", self._vain.total()
         try:
             self._node.start(self._publish(key, wish, within_s + ANSWER_S), "telling of a round")
@@ -206,6 +211,7 @@ class Matchmaking:
         method = of_run("trunk.join", self._run_id)
         try:
             invitation, _ = await self._node.call(first, method, wish, Invitation, deadline_s=patience_s)
+            self._vain[first] += invitation == Invitation()
         except NetworkError as error:
             log.info("peer %s does not gather: %s", first.hex()[:8], error)
             if isinstance(error, CallTimeout) and first in self._node.pool.links:
@@ -220,6 +226,8 @@ class Matchmaking:
             log.warning("peer %s has another plan of round %d than this one: refused", first.hex()[:8], wish.step)
         if instead is not None and self._rank(wish.step, instead.peer) < self._rank(wish.step, first):
             self._known[instead.peer] = instead
+            self._sent_on[first] += 1
+            self._vain[first] += self._sent_on[first] > SENT_ON
             if self._vain[instead.peer]:  # the one who was asked finds it out, too
                 await asyncio.sleep(LOOK_S)
         else:

@@ -9,7 +9,9 @@ import hashlib
 from typing import NamedTuple, Self
 
 import msgspec
+import numpy as np
 
+from core.averaging.codecs import Numbers
 from core.contracts.trunk import Agreed, Reached
 from core.contracts.trunk_rounds import MEANS, TRUNKS, Vector
 from core.net.limits import Newest
@@ -34,6 +36,17 @@ class Taken(NamedTuple):
         digest.update(msgspec.msgpack.encode(agreed))
         digest.update(mean)
         return cls(agreed, mean, before, digest.digest())
+
+
+def own_mean(payload: bytes, samples: int) -> Numbers:
+    """Of the gradients that a trainer has summed up.
+
+    Args:
+        payload: the sum, fp32.
+        samples: that are in it.
+    """
+    mean: Numbers = np.frombuffer(payload, "<f4") * np.float32(1.0 / samples)
+    return mean
 
 
 class Past:

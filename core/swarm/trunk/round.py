@@ -43,7 +43,7 @@ from core.contracts.trunk_rounds import (
 )
 from core.identity import PeerId, verify
 from core.net.rpc import RpcNode
-from core.swarm.trunk.ballot import Piece, chunks_of, decide, first_pieces, leader_of, pieces_again
+from core.swarm.trunk.ballot import Piece, can_be, chunks_of, decide, first_pieces, leader_of, pieces_again
 from core.swarm.trunk.reducing import LEFT, Answer, Reducing, Sent, Span, Window
 
 log = logging.getLogger(__name__)
@@ -131,7 +131,7 @@ class Round:
         if not norm < LARGEST_NORM:
             raise ProtocolError("What is to be averaged has numbers that are infinite or none.")
         self.sent = None if vector is None else Sent(vector, samples, norm)
-        self.out = None if vector is None else np.empty_like(vector)
+        self.out = None if vector is None else np.full_like(vector, np.nan)  # what does not come is seen
         self._used, self.most_samples = used, most_samples
         self._passes: dict[int, Pass] = {}
         self._left: set[int] = set()
@@ -203,6 +203,10 @@ class Round:
         while True:
             await self._go_through(pass_)
             verdict = await self._verdict(pass_)
+            if not can_be(verdict, pass_.pieces, pass_.alive):
+                self.silent = {self.leader}
+                self._node.strike(self.peers[self.leader], LIE)
+                raise RoundVoid("The leader's verdict is none on such a round.")
             if verdict.void:
                 self.silent |= {1 - self.here} if len(self.peers) == 2 else set()
                 raise RoundVoid("The round is void: too many members have left it.")
@@ -211,11 +215,14 @@ class Round:
                     raise RoundVoid("The others went on without this peer, which did not get all of the result.")
             least = Averaged(min(least.samples, pass_.least.samples), min(least.peers, pass_.least.peers))
             if not verdict.lost:
+                if self.out is not None and not np.isfinite(self.out).all():
+                    raise RoundVoid("Not all of the result came.")
                 reduced = sum(each.reducing.size for each in self._passes.values())
                 return Result(self.out, least.samples, least.peers, self._counted(), reduced)
             if self.here not in verdict.alive:
                 raise RoundVoid("The others went on without this peer, which was late.")
-            again = pieces_again(self.group, pass_.pieces, verdict)
+            if not (again := pieces_again(self.group, pass_.pieces, verdict)):
+                raise RoundVoid("Nobody is left to reduce what is missing.")
             pass_ = await self._begin(pass_.attempt + 1, again, verdict.alive)
 
     def _counted(self) -> dict[PeerId, int]:
@@ -306,7 +313,8 @@ class Round:
             ProtocolError: it is no mean.
         """
         averaged, payload = answer
-        if averaged.peers > sum(self.group.sends) or averaged.samples > averaged.peers * self.most_samples:
+        peers, samples = averaged.peers, averaged.samples
+        if not (1 <= peers <= sum(self.group.sends) and peers <= samples <= peers * self.most_samples):
             raise ProtocolError(f"No {averaged.peers} members have {averaged.samples} samples.")
         assert self.out is not None
         self.out[span.start : span.stop] = decode(payload, self.group.codec, span.stop - span.start)

@@ -31,7 +31,7 @@ from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.placement import rank
 from core.swarm.trunk.agreement import NOBODY, POINTS, Agreement, Most, Who, anything
-from core.swarm.trunk.parameter_server import ParameterServer
+from core.swarm.trunk.parameter_server import STOPPED_S, ParameterServer
 from core.swarm.trunk.parameter_store import ParameterStore, open_store
 from core.swarm.trunk.server_lease import Copy, ServerLease, dump, load, samples_of
 from core.swarm.trunk.work_generator import CLIENTS
@@ -136,6 +136,7 @@ class ParameterServers(Agreement):
             server, agreed, answer = await self._ask(offer, payload, deadline)
         finally:
             self._asks -= 1
+        agreed = msgspec.structs.replace(agreed, again_s=min(agreed.again_s, STOPPED_S))
         self._again = time.monotonic() + (0.0 if agreed.reached else agreed.again_s)
         self.reached = agreed.reached
         self._note(self._members.me, offer, agreed)
