@@ -333,8 +333,8 @@ async def test_a_false_mean_that_is_too_long_is_reduced_again_by_others(
     assert caplog.text.count("gave what is no mean") == len(honest), "an honest one is named"
 
 
-@pytest.mark.parametrize("told", [Averaged(2**53, 2), Averaged(2, 60)])
-async def test_who_reduces_all_cannot_say_that_it_was_of_more_samples_or_peers_than_there_are(
+@pytest.mark.parametrize("told", [Averaged(2**53, 2), Averaged(2, 60), Averaged(0, 2), Averaged(0, 0)])
+async def test_who_reduces_all_cannot_say_that_it_was_of_more_samples_or_peers_than_there_are_or_of_none(
     start: Start, told: Averaged, caplog: pytest.LogCaptureFixture
 ) -> None:
     *senders, liar = peers = await start(3)

@@ -377,6 +377,8 @@ def test_what_is_not_finite_is_not_added_and_a_state_that_does_not_fit_is_refuse
         restarted.load_state(state | {"batches": torch.tensor(-1)})
     restarted.load_state(state)
     assert restarted.step == 1
+    with pytest.raises(ComputeError):  # as a mean of others could be
+        restarted._adam.step(gradients(network(), batch(0)), 0)
     for name, tensor in restarted.state().items():
         assert torch.equal(tensor, state[name])
 

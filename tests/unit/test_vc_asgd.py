@@ -384,11 +384,11 @@ async def test_an_elected_server_that_refuses_all_is_left_and_none_ends_a_run_th
 
             async def end(offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
                 agreed, packed = await answer(offer, payload, context)
-                return msgspec.structs.replace(agreed, reached=True), packed
+                return msgspec.structs.replace(agreed, reached=True, again_s=3600.0), packed
 
             liar.register(client._method, Offer, end)
             agreed, _ = await client.agree(Offer(0, 0, 0), b"", 1e9)
-            assert not agreed.reached and not client.reached and not client._is_server
+            assert not agreed.reached and agreed.again_s <= 60.0 and not client.reached and not client._is_server
 
             async def refuse(offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
                 raise CallRefused("Not now.")
