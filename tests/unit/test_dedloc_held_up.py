@@ -78,9 +78,7 @@ async def telling(liar: Trainer, version: int = 0) -> None:
 async def test_one_liar_holds_up_a_lone_trainer_for_two_rounds(
     tmp_path: Path, lie: Literal["it never comes", "it comes, and does nothing"]
 ) -> None:
-    async with peers(2) as nodes:
-        honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
-        await all_known([honest, liar])
+    async with honest_and_liar(tmp_path) as (honest, liar):
         honest.worker._tending.start()
 
         async def lies() -> None:
@@ -98,9 +96,7 @@ async def test_one_liar_holds_up_a_lone_trainer_for_two_rounds(
 async def test_who_names_a_trunk_and_does_not_give_it_keeps_a_lone_trainer_from_no_step(
     tmp_path: Path, gives: Literal["nothing", "another one", "a byte at a time"]
 ) -> None:
-    async with peers(2) as nodes:
-        honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
-        await all_known([honest, liar])
+    async with honest_and_liar(tmp_path) as (honest, liar):
 
         async def give(request: AskVector, payload: Payload, context: Context) -> tuple[Vector, Payload]:
             if gives == "nothing":
@@ -122,9 +118,7 @@ async def test_who_names_a_trunk_and_does_not_give_it_keeps_a_lone_trainer_from_
 async def test_who_names_a_mean_and_gives_none_of_use_keeps_a_lone_trainer_from_no_step(
     tmp_path: Path, means: Literal["one", "many", "one that does not follow"]
 ) -> None:
-    async with peers(2) as nodes:
-        honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
-        await all_known([honest, liar])
+    async with honest_and_liar(tmp_path) as (honest, liar):
 
         def name() -> None:
             if means == "one that does not follow":
@@ -139,9 +133,7 @@ async def test_who_names_a_mean_and_gives_none_of_use_keeps_a_lone_trainer_from_
 
 async def test_who_names_another_trunk_each_time_keeps_a_lone_trainer_from_no_step(tmp_path: Path) -> None:
     """What it names it never gives, and never for long enough to be blamed."""
-    async with peers(2) as nodes:
-        honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
-        await all_known([honest, liar])
+    async with honest_and_liar(tmp_path) as (honest, liar):
 
         async def give(request: AskVector, payload: Payload, context: Context) -> tuple[Vector, Payload]:
             return Vector(9, ROWS, 0, 12 * NUMBERS), bytes(12 * NUMBERS)
@@ -153,6 +145,15 @@ async def test_who_names_another_trunk_each_time_keeps_a_lone_trainer_from_no_st
             liar.worker._reached(Reached(9, secrets.token_bytes(16)))
 
         assert await stepped_beside(honest, liar, name, 9) == (1, 1)
+
+
+@contextlib.asynccontextmanager
+async def honest_and_liar(folder: Path) -> AsyncIterator[tuple[Trainer, Trainer]]:
+    """Two that know each other."""
+    async with peers(2) as nodes:
+        honest, liar = [Trainer(node, folder, defaultdict(set)) for node in nodes]
+        await all_known([honest, liar])
+        yield honest, liar
 
 
 async def stepped_beside(honest: Trainer, liar: Trainer, name: Callable[[], None], version: int) -> tuple[int, int]:

@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import chain, product
 from pathlib import Path
 from typing import Any, cast
@@ -26,7 +26,7 @@ from core.contracts.trunk_calls import Keeper
 from core.contracts.trunk_status import GiverStatus, ReducerStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
-from core.identity import parse_peer, peer_text
+from core.identity import peer_text
 from core.net.rpc import Context
 from core.pipe.calls import Calls
 from core.swarm.members import Members
@@ -364,75 +364,70 @@ async def test_who_claims_to_be_the_server_is_none_while_others_follow_another_o
             assert {each.who()[1][0].peer for each in agreements} == {server}
 
 
-async def test_an_elected_server_that_refuses_all_is_left_and_none_ends_a_run_that_has_no_end(tmp_path: Path) -> None:
-    run, ones = run_of(kept=0.5), np.ones(NUMBERS, np.float32)
+@asynccontextmanager
+async def client_and_server(folder: Path, begin: bytes) -> AsyncIterator[tuple[ParameterServers, ParameterServers]]:
+    """Two peers of a run that names no server, after they have elected one of them; within the test's patience."""
+    run = run_of(kept=0.5)
     async with AsyncExitStack() as stack:
         at, made = await stack.enter_async_context(peers(2)), list[ParameterServers]()
         for number, here in enumerate(at):
-            (tmp_path / str(number)).mkdir()
+            (folder / str(number)).mkdir()
             made.append(
-                cast(ParameterServers, await stack.enter_async_context(agreement_at(here, run, tmp_path / str(number))))
+                cast(ParameterServers, await stack.enter_async_context(agreement_at(here, run, folder / str(number))))
             )
         async with asyncio.timeout(PATIENCE_S):
-            await made[0].agree(Offer(0, 0, 0), ones.tobytes(), 1e9)
+            await made[0].agree(Offer(0, 0, 0), begin, 1e9)
             for each in made:
                 await each.agree(Offer(0, 0, 0), b"", 1e9)
-            [server] = {each.who()[1][0].peer for each in made}
-            number = [peer_text(here.id) for here in at].index(server)
-            client, liar = made[number - 1], at[number].rpc
-            answer = made[number]._answer
+            [name] = {each.who()[1][0].peer for each in made}
+            number = [peer_text(here.id) for here in at].index(name)
+            yield made[number - 1], made[number]
 
-            async def end(offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
-                agreed, packed = await answer(offer, payload, context)
-                return msgspec.structs.replace(agreed, reached=True, again_s=3600.0), packed
 
-            liar.register(client._method, Offer, end)
-            agreed, _ = await client.agree(Offer(0, 0, 0), b"", 1e9)
-            assert not agreed.reached and agreed.again_s <= 60.0 and not client.reached and not client._is_server
+async def test_an_elected_server_that_refuses_all_is_left_and_none_ends_a_run_that_has_no_end(tmp_path: Path) -> None:
+    ones = np.ones(NUMBERS, np.float32).tobytes()
+    async with client_and_server(tmp_path, ones) as (client, server):
+        liar, answer = server._members.node, server._answer
 
-            async def refuse(offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
-                raise CallRefused("Not now.")
+        async def end(offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
+            agreed, packed = await answer(offer, payload, context)
+            return msgspec.structs.replace(agreed, reached=True, again_s=3600.0), packed
 
-            liar.register(client._method, Offer, refuse)
-            while not client._is_server:
-                with contextlib.suppress(NetworkError):
-                    await client.agree(Offer(0, 0, 0), b"", 1e9)
-                await asyncio.sleep(0.1)
-            _, numbers = await client.agree(Offer(0, 0, 0), b"", 1e9)
-        assert numbers == ones.tobytes(), "it goes on from its own copy"
+        liar.register(client._method, Offer, end)
+        agreed, _ = await client.agree(Offer(0, 0, 0), b"", 1e9)
+        assert not agreed.reached and agreed.again_s <= 60.0 and not client.reached and not client._is_server
+
+        async def refuse(offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
+            raise CallRefused("Not now.")
+
+        liar.register(client._method, Offer, refuse)
+        while not client._is_server:
+            with contextlib.suppress(NetworkError):
+                await client.agree(Offer(0, 0, 0), b"", 1e9)
+            await asyncio.sleep(0.1)
+        _, numbers = await client.agree(Offer(0, 0, 0), b"", 1e9)
+        assert numbers == ones, "it goes on from its own copy"
 
 
 async def test_a_server_whose_parameters_are_of_no_use_is_left_for_the_best_that_are_known(tmp_path: Path) -> None:
-    run, ones = run_of(kept=0.5), np.ones(NUMBERS, np.float32)
-    async with AsyncExitStack() as stack:
-        at, made = await stack.enter_async_context(peers(2)), list[ParameterServers]()
-        for number, here in enumerate(at):
-            (tmp_path / str(number)).mkdir()
-            made.append(
-                cast(ParameterServers, await stack.enter_async_context(agreement_at(here, run, tmp_path / str(number))))
-            )
-        async with asyncio.timeout(PATIENCE_S):
-            await made[0].agree(Offer(0, 0, 0), ones.tobytes(), 1e9)
-            for each in made:
-                await each.agree(Offer(0, 0, 0), b"", 1e9)
-            [server] = {each.who()[1][0].peer for each in made}
-            client = made[[peer_text(here.id) for here in at].index(server) - 1]
-            assert client._best == ones.tobytes()
+    ones = np.ones(NUMBERS, np.float32).tobytes()
+    async with client_and_server(tmp_path, ones) as (client, server):
+        assert client._best == ones
 
-            compared = list[CompareTrunks]()
+        compared = list[CompareTrunks]()
 
-            def refuse(asked: CompareTrunks) -> list[Verdict]:
-                compared.append(asked)
-                return ["worse", "good"]
+        def refuse(asked: CompareTrunks) -> list[Verdict]:
+            compared.append(asked)
+            return ["worse", "good"]
 
-            client.serve(trusting(refuse))
-            with pytest.raises(NetworkError, match="of no use"):
-                await client.agree(Offer(0, 0, 0), b"", 1e9)
-            assert [asked.states for asked in compared] == [[[0], [0]]], "the best that is known is the measure"
-            assert client._members.node.bans.score(parse_peer(server), time.monotonic()) > 0.0
-            client.serve(trusting())
-            _, answer = await client.agree(Offer(0, 0, 0), b"", 1e9)
-        assert client._is_server and answer == ones.tobytes(), "it goes on from its own copy"
+        client.serve(trusting(refuse))
+        with pytest.raises(NetworkError, match="of no use"):
+            await client.agree(Offer(0, 0, 0), b"", 1e9)
+        assert [asked.states for asked in compared] == [[[0], [0]]], "the best that is known is the measure"
+        assert client._members.node.bans.score(server._members.node.peer, time.monotonic()) > 0.0
+        client.serve(trusting())
+        _, answer = await client.agree(Offer(0, 0, 0), b"", 1e9)
+        assert client._is_server and answer == ones, "it goes on from its own copy"
 
 
 async def test_pcs_that_know_nobody_train_at_once_and_become_one_when_they_meet(

@@ -34,6 +34,8 @@ COMPARE_S = 60.0
 POINTS: dict[Verdict, float] = {"worse": 1.0, "unusual": 4.0}
 """For who gave a trunk that was set aside: the third one that training does not lead to means a ban. One that is only
 worse than others may be honest now and then."""
+LIE = 5.0
+"""Points for what no honest peer sends: the second time soon after means a ban."""
 OUT_S = 300.0
 """For so long nothing counts that this peer tells of trunks: else it would keep others from training all the same."""
 

@@ -27,11 +27,11 @@ from core.contracts.trunk import Agreed
 from core.contracts.trunk_rounds import LARGEST_NORM, MEANS, MEMBERS, AskVector, Standing
 from core.identity import PeerId
 from core.net.rpc import RpcNode
-from core.swarm.trunk.agreement import OUT_S, POINTS, Most
+from core.swarm.trunk.agreement import LIE, OUT_S, POINTS, Most
 from core.swarm.trunk.lineage import names, newest
 from core.swarm.trunk.past import Taken
 from core.swarm.trunk.standings import LOOK_S, Standings
-from core.swarm.trunk.vectors import LIE, Vectors, Whole
+from core.swarm.trunk.vectors import Vectors, Whole
 
 log = logging.getLogger(__name__)
 
@@ -115,11 +115,11 @@ class CatchingUp:
             NetworkError: nobody gave one; to be asked again.
         """
         before = self._standings.trainers
-        best = newest([*before.values()])
-        for peer in self._standings.who_came_to(best) if best else ():
-            if best and (whole := await self._trunk_of(peer, before[peer], best.version)) is not None:
-                return whole
-            self.asked_in_vain([peer])
+        if best := newest([*before.values()]):
+            for peer in self._standings.who_came_to(best):
+                if (whole := await self._trunk_of(peer, before[peer], best.version)) is not None:
+                    return whole
+                self.asked_in_vain([peer])
         raise CallTimeout("No other trainer gave the trunk that most of them have.")
 
     def asked_in_vain(self, peers: Collection[PeerId]) -> None:

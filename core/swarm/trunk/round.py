@@ -43,6 +43,7 @@ from core.contracts.trunk_rounds import (
 )
 from core.identity import PeerId, verify
 from core.net.rpc import RpcNode
+from core.swarm.trunk.agreement import LIE
 from core.swarm.trunk.ballot import Piece, can_be, chunks_of, decide, first_pieces, leader_of, pieces_again
 from core.swarm.trunk.reducing import LEFT, Answer, Reducing, Sent, Span, Window
 
@@ -52,8 +53,6 @@ SENDER, REDUCER, REPORTS = 0.5, 0.75, 0.25
 """Parts of the grace; see above."""
 LEAVE_S = 5.0
 """For telling the others that this member goes."""
-LIE = 5.0
-"""Points for numbers that no honest peer sends: the second time soon after means a ban."""
 WITHHELD = 4.0
 """Points for a leader that is there and tells nobody what it has decided: its PC may have been busy."""
 

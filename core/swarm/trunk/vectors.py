@@ -11,13 +11,12 @@ from core.contracts.trunk_rounds import AskVector, Vector
 from core.identity import PeerId
 from core.net.limits import Newest
 from core.net.rpc import Context, RpcNode
+from core.swarm.trunk.agreement import LIE
 
 PIECE = 8 << 20
 """Bytes."""
 PIECE_S = 60.0
 """For one piece."""
-LIE = 5.0
-"""Points for a vector that is not the one that was named: the second time soon after means a ban."""
 HELD = 2
 """Trunks that are held for those who are in the middle of them."""
 HELD_S = 60.0
