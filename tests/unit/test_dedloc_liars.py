@@ -18,11 +18,10 @@ from core.contracts.net import PeerAddress, of_run
 from core.contracts.trunk import Agreed, Gathered, Offer
 from core.contracts.trunk_rounds import AskVector, Vector, Verdict
 from core.net.rpc import Context, Payload
-from core.swarm.trunk.ballot import Piece, can_be
+from core.swarm.trunk.ballot import Piece, Span, can_be
 from core.swarm.trunk.matchmaking import Invitation, Wish
 from core.swarm.trunk.past import Taken
 from core.swarm.trunk.planning import wish_of
-from core.swarm.trunk.reducing import Span
 from tests.dht_peers import peers, until
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.unit.test_dedloc_held_up import FORMING_S, meanwhile, short_rounds, step, telling  # noqa: F401 - a fixture

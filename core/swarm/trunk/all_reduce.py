@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections import Counter
+from collections.abc import Collection
 
 from core.averaging.codecs import Numbers
 from core.contracts.errors import ProtocolError, RemoteFault, RoundVoid
@@ -12,8 +13,8 @@ from core.contracts.trunk_rounds import CHUNK, SAMPLES, Chunk, Group, Heard, Lea
 from core.identity import PeerId
 from core.net.limits import Newest
 from core.net.rpc import Context, Payload, RpcNode
-from core.swarm.trunk.reducing import WINDOW, Answer
-from core.swarm.trunk.round import Pass, Result, Round
+from core.swarm.trunk.reducing import WINDOW, Answer, Pass
+from core.swarm.trunk.round import Result, Round
 
 EARLY = 4 * WINDOW
 """Calls of one peer that may wait for a round which has not begun here: of some reducers' windows."""
@@ -48,7 +49,15 @@ class AllReduce:
         node.register(of_run("trunk.heard", run_id), Heard, self._on_heard)
         node.register(of_run("trunk.leave", run_id), Leave, self._on_leave)
 
-    async def average(self, group: Group, vector: Numbers | None, samples: int, *, limit_s: float = 3600.0) -> Result:
+    async def average(
+        self,
+        group: Group,
+        vector: Numbers | None,
+        samples: int,
+        *,
+        limit_s: float = 3600.0,
+        idle: Collection[PeerId] = (),
+    ) -> Result:
         """Have a vector averaged with those of a group.
 
         Args:
@@ -57,6 +66,7 @@ class AllReduce:
             samples: that made it: what it weighs.
             limit_s: the longest that a round may take, however steadily it goes on. 0: this member takes no part, and
                 tells the others so.
+            idle: peers for whose vectors this member does not wait.
 
         Raises:
             RoundVoid: there is no result here.
@@ -69,7 +79,7 @@ class AllReduce:
                 self._node.learn(member)
         while len(self._rounds) >= ROUNDS:
             self._rounds.pop(next(iter(self._rounds))).close()
-        round_ = Round(self._node, self._run_id, group, vector, samples, self._used, self._most_samples)
+        round_ = Round(self._node, self._run_id, group, vector, samples, self._used, self._most_samples, idle)
         async with self._begun:
             self._rounds[group.key] = round_
             self._begun.notify_all()

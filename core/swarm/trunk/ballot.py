@@ -6,7 +6,13 @@ from typing import NamedTuple
 
 from core.contracts.expert_calls import Codec
 from core.contracts.trunk_rounds import CHUNK, PASSES, Group, Report, Verdict
-from core.swarm.trunk.reducing import Span
+
+
+class Span(NamedTuple):
+    """A chunk's numbers in the whole vector."""
+
+    start: int
+    stop: int
 
 
 class Piece(NamedTuple):

@@ -19,7 +19,7 @@ import hashlib
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
@@ -122,6 +122,8 @@ class Matchmaking:
         """Of the last group, or who was asked for it."""
         self._sequences = Newest[bytes, int](KNOWN)
         """Of the wishes of those who are known."""
+        self._near: Collection[PeerId] = ()
+        self._idle: Collection[PeerId] = ()
         self._gathering: dict[PeerId, tuple[Wish, asyncio.Future[Invitation]]] = {}
         self._came = asyncio.Event()
         self._follows: PeerAddress | None = None
@@ -130,7 +132,14 @@ class Matchmaking:
         node.register(of_run("trunk.join", run_id), Wish, self._on_join)
 
     async def find(
-        self, wish: Wish, most: int, within_s: float, is_over: Callable[[], bool] = lambda: False
+        self,
+        wish: Wish,
+        most: int,
+        within_s: float,
+        is_over: Callable[[], bool] = lambda: False,
+        *,
+        near: Collection[PeerId] = (),
+        idle: Collection[PeerId] = (),
     ) -> Group | None:
         """A group for a round.
 
@@ -139,6 +148,8 @@ class Matchmaking:
             most: members that fill it, `MEMBERS` or fewer.
             within_s: the group is what it is after this.
             is_over: whether the round has taken place without this peer.
+            near: those that are waited for; others may come, too, but fill no group. None: anybody is.
+            idle: those that nobody is to be in a group with.
 
         Returns:
             None if nobody else came.
@@ -151,6 +162,7 @@ class Matchmaking:
         if loop.time() < self._equal_until:
             wish = msgspec.structs.replace(wish, ability=msgspec.structs.replace(wish.ability, solver=""))
         self._wish, self._follows, self._known = wish, None, {wish.address.peer: wish.address}
+        self._near, self._idle = near, idle
         if wish.step != self._step:
             self._step, self._vain, self._sent_on = wish.step, Counter(), Counter()
         key, vain = f"{self._run_id}.round.{wish.step}", self._vain.total()
@@ -162,8 +174,8 @@ class Matchmaking:
                     group = await self._join(first, wish, within_s + ANSWER_S)
                     if group is not None:
                         return group
-                elif len(self._gathering) + 1 >= most or loop.time() >= ends:
-                    group = await self._close(wish, most)
+                elif self._awaited() + 1 >= most or loop.time() >= ends:
+                    group = await self._close(wish)
                     if group is None and self._vain.total() == vain:
                         self._vain.clear()  # nobody else is there
                     return group
@@ -189,7 +201,7 @@ class Matchmaking:
         """Who gathers, as far as is known here."""
         for record, other in told(await self._dht.get(key), Wish):
             fits = (other.step, other.numbers) == (wish.step, wish.numbers)
-            if fits and other.address.peer == record.peer and other.address.addresses:
+            if fits and other.address.peer == record.peer not in self._idle and other.address.addresses:
                 self._known[record.peer] = other.address
                 self._sequences[record.peer] = record.sequence
 
@@ -250,12 +262,18 @@ class Matchmaking:
         planned = self._codec, self._grace_s, self._clip, tuple(await asyncio.to_thread(self._share, wishes))
         return planned == (group.codec, group.grace_s, group.clip, group.shares)
 
-    async def _close(self, wish: Wish, most: int) -> Group | None:
+    def _awaited(self) -> int:
+        """How many of those have come that are waited for."""
+        return sum(not self._near or peer in self._near for peer in self._gathering)
+
+    async def _close(self, wish: Wish) -> Group | None:
         """The group of those who came and are there yet, the same for all: a round would wait for a frozen one."""
         asked = {*self._gathering}
         silent = asked - await self._node.pool.living(asked)
         here = {peer: came for peer, came in self._gathering.items() if peer not in silent and not came[1].done()}
-        came = dict(sorted(here.items())[: most - 1])
+        came = {
+            peer: here[peer] for peer in sorted(here, key=lambda peer: (peer not in self._near, peer))[: MEMBERS - 1]
+        }
         if not came:
             return None
         wishes = [wish, *(other for other, _ in came.values())]
@@ -287,7 +305,9 @@ class Matchmaking:
         future: asyncio.Future[Invitation] = asyncio.get_running_loop().create_future()
         if self._follows is not None and self._follows.peer != context.peer:
             future.set_result(Invitation(None, self._follows))
-        elif len(self._gathering) >= MEMBERS - 1 and context.peer not in self._gathering:
+        elif context.peer in self._idle:
+            raise RemoteFault("idle", "You came to rounds before, and did nothing.")
+        elif len(self._gathering) >= 2 * MEMBERS and context.peer not in {*self._gathering, *self._near}:
             raise RemoteFault("full", "This group is full.")
         else:
             self._gathering[context.peer] = request, future

@@ -50,11 +50,14 @@ class Meeting:
         near = self._standings.near(step)
         most = min(max(2, 1 + len(near)), MEMBERS)
         wish = await wish_of(self._node, step, self._numbers, most, sends=sends, helps=helps)
-        group = await self._matchmaking.find(wish, most, within_s, lambda: self._standings.is_taken(step))
+        idle = self._standings.idle(step)
+        group = await self._matchmaking.find(
+            wish, most, within_s, lambda: self._standings.is_taken(step), near=near, idle=idle
+        )
         came = {PeerId(member.peer) for member in group.members} if group else set()
         gatherer = self._matchmaking.gatherer
         if gatherer == self._node.peer or self._standings.are_most(group.trainers() if group else (), step):
-            waited = near - came if len(came) < most else set()
+            waited = near - came
         else:  # where the others have gone its gatherer alone knows
             waited = near & {gatherer} - came
         if not self._standings.is_taken(step):
@@ -76,10 +79,10 @@ class Meeting:
             RoundVoid: there is no result here.
         """
         try:
-            result = await self._rounds.average(group, vector, samples)
+            result = await self._rounds.average(group, vector, samples, idle=self._standings.idle(step))
         except RoundVoid as error:
             self._matchmaking.spoilt()
-            self._standings.met(step, (), [PeerId(peer) for peer in error.spoilt_by])
+            self._standings.met(step, (), idle=[PeerId(peer) for peer in error.spoilt_by])
             raise
-        self._standings.met(step, [PeerId(member.peer) for member in group.members], ())
+        self._standings.met(step, [PeerId(member.peer) for member in group.members], idle=result.late)
         return result

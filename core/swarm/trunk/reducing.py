@@ -3,15 +3,16 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from core.averaging.codecs import Numbers, decode, encode
 from core.averaging.mean import mean_of, squared_norm
 from core.contracts.errors import ProtocolError, RemoteFault
 from core.contracts.expert_calls import Codec, encoded_size
-from core.contracts.trunk_rounds import Averaged, Chunk
+from core.contracts.trunk_rounds import MEMBERS, Averaged, Chunk, Report, Told
 from core.net.rpc import Payload
+from core.swarm.trunk.ballot import Piece, Span
 
 log = logging.getLogger(__name__)
 
@@ -38,13 +39,6 @@ class Blame(Protocol):
             why: what it sends.
             is_refused: whether nothing of it counts; otherwise it was clipped.
         """
-
-
-class Span(NamedTuple):
-    """A chunk's numbers in the whole vector."""
-
-    start: int
-    stop: int
 
 
 class Sent(NamedTuple):
@@ -110,14 +104,20 @@ class Reducing:
         self.norms: dict[int, float] = {}
         """Of the senders' vectors."""
         self._closed = False
+        self.late: set[int] = set()
+        """Senders that others waited for in vain, or for too long."""
+        self._rest = [*chunks][::-1]
+        """Chunks that are not averaged yet: all send the last of these first."""
         self.counted: dict[int, int] = {}
         """Samples of the other members that are in a mean."""
         self.size = 0
         """Bytes of their chunks that were averaged."""
         self.answers: dict[int, Answer] = {}
         self.complete = asyncio.Event()
-        now = asyncio.get_running_loop().time()
+        self._since = now = asyncio.get_running_loop().time()
         self._heard = dict.fromkeys(senders, now)
+        self._held_up = dict.fromkeys(senders, 0.0)
+        """For how many seconds the others waited for each, until `_since`."""
         for number in chunks:
             self._settle(number)
         self._check()
@@ -135,6 +135,7 @@ class Reducing:
             raise LEFT
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         if sender in self._missing[number]:  # else it comes too late to count
+            self._note_waiting()
             self._heard[sender] = asyncio.get_running_loop().time()
             try:
                 vector = decode(payload, self._codec, span.stop - span.start)
@@ -168,24 +169,29 @@ class Reducing:
                 self._settle(number)
         self._check()
 
-    async def tend(self, grace_s: float) -> None:
+    async def tend(self, grace_s: float, whole_s: float) -> None:
         """Leave out who is late, until all is averaged.
 
         Args:
-            grace_s: a sender whom nobody holds up and who delivers nothing for so long is late.
+            grace_s: a sender whom the others wait for and who delivers nothing for so long is late.
+            whole_s: and one whom they have waited for so long in all.
         """
         clock = asyncio.get_running_loop().time
         while not self.complete.is_set():
-            late = [sender for sender, heard in self._heard.items() if clock() - heard >= grace_s]
-            for sender in late:
-                if self._owes(sender):
-                    log.info("member %d of the round is late and left out", sender)
-                    self.leave_out(sender)
-                else:
+            self._note_waiting()
+            owing, rest = self._owing(), [grace_s]
+            for sender in [*self._heard]:
+                if sender not in owing:
                     self._heard[sender] = clock()
-            rest = min((heard + grace_s - clock() for heard in self._heard.values()), default=grace_s)
+                    continue
+                left = min(self._heard[sender] + grace_s - clock(), whole_s - self._held_up[sender])
+                rest.append(left)
+                if left <= 0:
+                    log.info("member %d of the round is late and left out", sender)
+                    self.late.add(sender)
+                    self.leave_out(sender)
             try:
-                async with asyncio.timeout(max(0.01, rest)):
+                async with asyncio.timeout(max(0.01, min(rest))):
                     await self.complete.wait()
             except TimeoutError:
                 pass
@@ -197,10 +203,18 @@ class Reducing:
             if not future.done():
                 future.set_exception(LEFT)
 
-    def _owes(self, sender: int) -> bool:
-        """Whether nobody holds it up: something is missing from it, and nothing that it sent waits for others."""
-        missing = any(sender in missing for missing in self._missing.values())
-        return missing and not any(sender in delivered for delivered in self._delivered.values())
+    def _owing(self) -> set[int]:
+        """The senders that all others wait for: they have not delivered the first chunk that is not averaged, which
+        waits for nothing but them."""
+        while self._rest and not self._missing[self._rest[-1]]:
+            self._rest.pop()
+        return self._missing[self._rest[-1]] if self._rest else set()
+
+    def _note_waiting(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for sender in self._owing():
+            self._held_up[sender] += now - self._since
+        self._since = now
 
     def _refuse(self, sender: int, why: str) -> None:
         if sender not in self._refused:
@@ -242,3 +256,34 @@ class Reducing:
     def _check(self) -> None:
         if not any(self._missing.values()):
             self.complete.set()
+
+
+class Pass:
+    """One way of the pieces through all members, as this one sees it."""
+
+    def __init__(
+        self,
+        reducing: Reducing,
+        attempt: int,
+        pieces: Sequence[Piece],
+        chunks: Sequence[Mapping[int, Span]],
+        alive: tuple[int, ...],
+    ) -> None:
+        """
+        Args:
+            reducing: what this member reduces in it.
+            attempt: its number.
+            pieces: all that is reduced in it.
+            chunks: of each of them, by their numbers.
+            alive: places of the members that take part.
+        """
+        self.reducing, self.attempt, self.pieces, self.chunks, self.alive = reducing, attempt, pieces, chunks, alive
+        self.digests: list[bytes] = [b""] * len(pieces)
+        self.squares = [0.0] * len(pieces)
+        """Of the lengths of the pieces that others have reduced."""
+        self.least = Averaged(2**53, MEMBERS)
+        """Of all chunks that have come."""
+        self.reports: dict[int, Report] = {}
+        self.reported = asyncio.Event()
+        """More than half of the members have, or one more."""
+        self.told: asyncio.Future[Told] = asyncio.get_running_loop().create_future()

@@ -11,7 +11,8 @@ left. If that fails too, or no more than half of the members report, the round i
 the verdict takes nothing and is one step behind.
 
 Whoever does not go on costs the others `grace_s` at most: a sender is left out by the reducers after half of it, a
-reducer given up after three quarters, and the leader waits a quarter for the last reports.
+reducer given up after three quarters, and the leader waits a quarter for the last reports. Who goes on, but by a line
+slower than `LEAST_RATE`, costs what the vector takes at that, and is late.
 """
 
 import asyncio
@@ -26,6 +27,7 @@ import numpy as np
 from core.averaging.codecs import Numbers, decode, encode
 from core.averaging.mean import longest_mean, squared_norm
 from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, NetworkError, ProtocolError, RoundVoid
+from core.contracts.expert_calls import encoded_size
 from core.contracts.net import of_run
 from core.contracts.trunk_rounds import (
     LARGEST_NORM,
@@ -44,13 +46,15 @@ from core.contracts.trunk_rounds import (
 from core.identity import PeerId, verify
 from core.net.rpc import RpcNode
 from core.swarm.trunk.agreement import LIE
-from core.swarm.trunk.ballot import Piece, can_be, chunks_of, decide, first_pieces, leader_of, pieces_again
-from core.swarm.trunk.reducing import LEFT, Answer, Reducing, Sent, Span, Window
+from core.swarm.trunk.ballot import Piece, Span, can_be, chunks_of, decide, first_pieces, leader_of, pieces_again
+from core.swarm.trunk.reducing import LEFT, Answer, Pass, Reducing, Sent, Window
 
 log = logging.getLogger(__name__)
 
 SENDER, REDUCER, REPORTS = 0.5, 0.75, 0.25
 """Parts of the grace; see above."""
+LEAST_RATE = 1 << 16
+"""Bytes a second at which a member takes part at least."""
 LEAVE_S = 5.0
 """For telling the others that this member goes."""
 WITHHELD = 4.0
@@ -70,30 +74,8 @@ class Result(NamedTuple):
     """Samples of each whose vector is in the parts that this member reduced; empty: it reduced none."""
     reduced: int
     """Bytes of the others' vectors in them."""
-
-
-class Pass:
-    """One way of the pieces through all members, as this one sees it."""
-
-    def __init__(self, round_: "Round", attempt: int, pieces: list[Piece], alive: tuple[int, ...]) -> None:
-        self.attempt, self.pieces, self.alive = attempt, pieces, alive
-        self.chunks = chunks_of(pieces, round_.group.codec)
-        self.digests: list[bytes] = [b""] * len(pieces)
-        self.squares = [0.0] * len(pieces)
-        """Of the lengths of the pieces that others have reduced."""
-        self.least = Averaged(2**53, MEMBERS)
-        """Of all chunks that have come."""
-        group, here = round_.group, round_.here
-        own = [chunks for piece, chunks in zip(pieces, self.chunks, strict=True) if piece.reducer == here]
-        senders = [member for member in alive if group.sends[member] and member != here]
-        mine = {number: span for chunks in own for number, span in chunks.items()}
-        self.reducing = Reducing(
-            mine, senders, group.codec, group.clip, round_.most_samples, round_.sent, round_.blame, round_.repeats
-        )
-        self.reports: dict[int, Report] = {}
-        self.reported = asyncio.Event()
-        """More than half of the members have, or one more."""
-        self.told: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
+    late: frozenset[PeerId] = frozenset()
+    """Members that did nothing, or too slowly."""
 
 
 class Round:
@@ -108,6 +90,7 @@ class Round:
         samples: int,
         used: Collection[tuple[PeerId, float]] = (),
         most_samples: int = SAMPLES,
+        idle: Collection[PeerId] = (),
     ) -> None:
         """Nothing is sent yet.
 
@@ -119,6 +102,7 @@ class Round:
             samples: that made the vector.
             used: peers with the norms of their vectors in rounds before: whoever sends such a one again is refused.
             most_samples: that one member can have.
+            idle: peers for whose vectors this member does not wait.
 
         Raises:
             ProtocolError: the vector is not finite, or nobody else would take it.
@@ -131,7 +115,8 @@ class Round:
             raise ProtocolError("What is to be averaged has numbers that are infinite or none.")
         self.sent = None if vector is None else Sent(vector, samples, norm)
         self.out = None if vector is None else np.full_like(vector, np.nan)  # what does not come is seen
-        self._used, self.most_samples = used, most_samples
+        self._used, self.most_samples, self._idle = used, most_samples, idle
+        self._whole_s = encoded_size(group.codec, sum(group.shares)) / LEAST_RATE
         self._passes: dict[int, Pass] = {}
         self._left: set[int] = set()
         self.silent: set[int] = set()
@@ -201,9 +186,10 @@ class Round:
         pass_ = await self._begin(0, first_pieces(self.group), tuple(range(len(self.peers))))
         while True:
             await self._go_through(pass_)
+            self.silent |= pass_.reducing.late
             verdict = await self._verdict(pass_)
             if not can_be(verdict, pass_.pieces, pass_.alive):
-                self.silent = {self.leader}
+                self.silent.add(self.leader)
                 self._node.strike(self.peers[self.leader], LIE)
                 raise RoundVoid("The leader's verdict is none on such a round.")
             if verdict.void:
@@ -213,11 +199,13 @@ class Round:
                 if digest and digest != pass_.digests[place]:
                     raise RoundVoid("The others went on without this peer, which did not get all of the result.")
             least = Averaged(min(least.samples, pass_.least.samples), min(least.peers, pass_.least.peers))
+            self.silent |= {*pass_.alive} - {*verdict.alive} - {self.here} - self._left
             if not verdict.lost:
                 if self.out is not None and not np.isfinite(self.out).all():
                     raise RoundVoid("Not all of the result came.")
                 reduced = sum(each.reducing.size for each in self._passes.values())
-                return Result(self.out, least.samples, least.peers, self._counted(), reduced)
+                late = frozenset(self.peers[member] for member in self.silent)
+                return Result(self.out, least.samples, least.peers, self._counted(), reduced, late)
             if self.here not in verdict.alive:
                 raise RoundVoid("The others went on without this peer, which was late.")
             if not (again := pieces_again(self.group, pass_.pieces, verdict)):
@@ -230,8 +218,14 @@ class Round:
         return counted | ({self.peers[self.here]: self.sent.samples} if reduced and self.sent is not None else {})
 
     async def _begin(self, attempt: int, pieces: list[Piece], alive: tuple[int, ...]) -> Pass:
+        chunks = chunks_of(pieces, self.group.codec)
+        own = [some for piece, some in zip(pieces, chunks, strict=True) if piece.reducer == self.here]
+        mine = {number: span for some in own for number, span in some.items()}
+        senders = [each for each in alive if self.group.sends[each] and self.peers[each] not in self._idle]
+        of = mine, {*senders} - {self.here}, self.group.codec, self.group.clip, self.most_samples, self.sent
         async with self._begun:
-            pass_ = self._passes[attempt] = Pass(self, attempt, pieces, alive)
+            reducing = Reducing(*of, self.blame, self.repeats)
+            pass_ = self._passes[attempt] = Pass(reducing, attempt, pieces, chunks, alive)
             self._begun.notify_all()
         return pass_
 
@@ -239,7 +233,8 @@ class Round:
 
     async def _go_through(self, pass_: Pass) -> None:
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(pass_.reducing.tend(SENDER * self.group.grace_s))
+            sender_s = SENDER * self.group.grace_s
+            tasks.create_task(pass_.reducing.tend(sender_s, sender_s + self._whole_s))
             for place, piece in enumerate(pass_.pieces):
                 if piece.reducer == self.here:
                     tasks.create_task(self._own_piece(pass_, place))
@@ -278,6 +273,7 @@ class Round:
         patience = REDUCER * self.group.grace_s
         others = {piece.reducer for piece in pass_.pieces} - {self.here}
         clock, window = asyncio.get_running_loop().time, Window(len(others))
+        ends = clock() + patience + 2 * sum(self.group.sends) * self._whole_s  # it waits for senders as slow as may be
         hashes: dict[int, bytes] = {}
 
         async def one(number: int, span: Span) -> None:
@@ -290,7 +286,7 @@ class Round:
             assert self.out is not None
             pass_.squares[place] += squared_norm(self.out[span.start : span.stop])
             if not limit.expired():  # what came in the last moment lets nobody wait longer
-                limit.reschedule(clock() + patience)
+                limit.reschedule(min(clock() + patience, ends))
             window.answered(clock() - began)
 
         try:
@@ -300,6 +296,8 @@ class Round:
                     calls.create_task(one(number, span))
         except* (HearthError, TimeoutError) as errors:
             log.info("member %s does not reduce its share: %r", reducer.hex()[:8], errors.exceptions[0])
+            if not hashes and any(isinstance(error, TimeoutError) for error in errors.exceptions):
+                self.silent.add(pass_.pieces[place].reducer)  # no sender can keep it so long from the first chunk
             if any(isinstance(error, ProtocolError) for error in errors.exceptions):
                 self.blame(pass_.pieces[place].reducer, "What it gave is no mean.")
         else:
@@ -365,7 +363,7 @@ class Round:
             except TimeoutError:
                 break
             pass_.reported.clear()
-        self.silent = {*pass_.alive} - pass_.reports.keys()
+        self.silent |= {*pass_.alive} - pass_.reports.keys() - self._left
         verdict = decide(self.group, pass_.pieces, pass_.attempt, pass_.reports)
         body = msgspec.msgpack.encode(verdict)
         return Told(body, self._node.identity.sign(body))
@@ -393,5 +391,5 @@ class Round:
                 return told
             log.warning("peer %s gave as a round's verdict what the leader has not decided", peer.hex()[:8])
             self._node.strike(peer, LIE)
-        self.silent = {self.leader}
+        self.silent.add(self.leader)
         raise RoundVoid("The round's leader has gone, and nobody has heard its verdict.")

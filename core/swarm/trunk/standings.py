@@ -69,6 +69,8 @@ class Standings:
         """The newest record of each that did not come to a round."""
         self._missed: dict[PeerId, tuple[int, int]] = {}
         """How often in a row each did not come, and the next step that waits for it."""
+        self._idle: dict[PeerId, tuple[int, int]] = {}
+        """Likewise, how often each came and did nothing."""
         self._cut: dict[PeerId, int] = {}
         """The last step for which not all of a peer's samples counted: it is named once."""
         self.trainers: dict[PeerId, Standing] = {}
@@ -235,30 +237,46 @@ class Standings:
         near = {peer for peer, each in known if abs(each.version - version) <= 1}
         return near - self._absent.keys() - self._resting(version)
 
+    def idle(self, version: int) -> set[PeerId]:
+        """The peers that came to rounds and did nothing, several times: a step lets nobody wait for them.
+
+        Args:
+            version: the step.
+        """
+        return {peer for peer, (_, step) in self._idle.items() if step > version}
+
     def _resting(self, version: int) -> set[PeerId]:
-        """The peers that a step does not wait for, as they did not come several times."""
-        return {peer for peer, (_, step) in self._missed.items() if step > version}
+        """The peers that a step does not wait for, as they did not come several times, or did nothing."""
+        return {peer for peer, (_, step) in self._missed.items() if step > version} | self.idle(version)
 
-    def met(self, version: int, came: Collection[PeerId], absent: Collection[PeerId]) -> None:
-        """Peers came to the round of a step, and others did not while it waited for them, or came and spoilt it.
+    def met(
+        self, version: int, came: Collection[PeerId], absent: Collection[PeerId] = (), idle: Collection[PeerId] = ()
+    ) -> None:
+        """Peers came to the round of a step, and others did not while it waited for them, or came and did nothing.
 
-        No step waits for those again until they tell something new; if they stayed away before, the next 1, 3, 7... up
-        to `RESTS` steps do not wait either: one that tells each second and never comes would delay every step.
+        No step waits for those again until they tell something new; if they stayed away before, or did nothing, the
+        next 1, 3, 7... up to `RESTS` steps do not wait either: one that tells each second and never comes would delay
+        every step.
 
         Args:
             version: the step.
             came: those in its group, if it has a result.
-            absent: those `near` it that are not, or who spoilt it.
+            absent: those `near` it that are not.
+            idle: those that spoilt it, or did nothing in it.
         """
         self._missed = {peer: each for peer, each in self._missed.items() if peer in self._sequences}
+        self._idle = {peer: each for peer, each in self._idle.items() if peer in self._sequences}
         for peer in came:
             self._partners[peer] = None
             self._missed.pop(peer, None)
-        for peer in absent:
-            times = self._missed.get(peer, (0, 0))[0] + 1
-            rests = min(2 ** (times - 1) - 1, RESTS)
-            self._missed[peer] = times, version + 1 + rests if rests else version
-        self._absent |= {peer: self._sequences[peer] for peer in absent if peer in self._sequences}
+            if peer not in idle:
+                self._idle.pop(peer, None)
+        for counts, peers in ((self._missed, absent), (self._idle, idle)):
+            for peer in peers:
+                times = counts.get(peer, (0, 0))[0] + 1
+                rests = min(2 ** (times - 1) - 1, RESTS)
+                counts[peer] = times, version + 1 + rests if rests else version
+        self._absent |= {peer: self._sequences[peer] for peer in {*absent, *idle} if peer in self._sequences}
 
     def who_came_to(self, trunk: Reached) -> list[PeerId]:
         """The trainers that did, the one that is farthest first."""

@@ -91,17 +91,17 @@ class Filler:
     """A file that takes all that is left of a disk."""
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("wb", buffering=0)
+        self._path = path
 
     def fill(self) -> None:
-        for size in (1 << 20, 4096, 1):
-            with contextlib.suppress(OSError):
-                while self._file.write(bytes(size)):
-                    pass
+        with self._path.open("ab", buffering=0) as file:
+            for size in (1 << 20, 4096, 1):
+                with contextlib.suppress(OSError):
+                    while file.write(bytes(size)):
+                        pass
 
     def leave(self) -> None:
-        self._file.truncate(0)
-        self._file.seek(0)
+        self._path.write_bytes(b"")
 
 
 def test_a_full_disk(disk: Path) -> None:
