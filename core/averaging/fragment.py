@@ -23,6 +23,8 @@ from core.contracts.trunk import check_possible
 
 STALE = 3
 """Rounds that an offer may be behind."""
+FASTEST = 4.0
+"""Rounds a second: where nobody else can tell, no more than these are believed to have been made."""
 GIVERS = 1024
 """Trainers in one round."""
 HELD = 256 << 20
@@ -151,6 +153,15 @@ class Fragment:
     def is_settled(self, peer: bytes, version: int) -> bool:
         """Whether what a trainer has learnt on a version is in what is agreed, or nobody can tell any more."""
         return version < self.version - STALE or self.counted(peer, version)
+
+    def can_become(self, newer: "Fragment", seconds: float) -> bool:
+        """Whether rounds can have led so far.
+
+        Args:
+            newer: the same fragment, as somebody says that it is now.
+            seconds: since this one was agreed on.
+        """
+        return newer.version <= self.version + STALE + FASTEST * max(0.0, seconds)
 
     def since(self, line: bytes) -> list[Round] | None:
         """The rounds that came after a line; None: it is too old for that, or another one."""

@@ -81,8 +81,10 @@ def test_rounds_lead_no_farther_than_differences_like_those_of_the_trainer_here(
     before = Fragment(zeros, 0)
     differences.message(Offer(0, 1, 8), zeros + 1.0, is_sparse=False)
     near, far = Fragment(zeros + 0.9 * FAR, 0), Fragment(zeros + 1.1 * FAR, 0)
-    assert [differences.lead_to(0, before, after) for after in (before, near, far)] == [True, True, False]
-    assert [differences.lead_to(1, before, after) for after in (before, near)] == [True, False]
+    some = Fragment(zeros + 0.2 * FAR, 0)
+    trials = [differences.trial_of(0, before, after) for after in (before, near, some, some, far)]
+    assert trials == ["none", "none", "if it can be", "none", "first"], "what many lead to is tried, too"
+    assert [differences.trial_of(1, before, after) for after in (before, near)] == ["none", "first"]
     again = before.copy()
     again.numbers = far.numbers
     assert before.numbers is zeros and before.rounds is not again.rounds

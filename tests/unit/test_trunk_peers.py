@@ -28,6 +28,7 @@ from core.experts.grid import Grid
 from core.identity import Identity, peer_text
 from core.net.rpc import Context
 from core.swarm.members import Members
+from core.swarm.trunk import diloco
 from core.swarm.trunk import leases as leases_module
 from core.swarm.trunk.agreement import agreement_of
 from core.swarm.trunk.diloco import DiLoCo
@@ -422,6 +423,33 @@ async def test_one_that_claims_all_fragments_gets_none_also_when_a_syncer_dies(
             or not usurper.asked
             or f"Peer {usurper.name[:8]} has no fragment" in caplog.text
         )
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("does", ["answers nothing", "counts nothing"])
+async def test_a_syncer_that_only_says_that_it_is_one_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: Literal["answers nothing", "counts nothing"]
+) -> None:
+    """It tells so again and again."""
+    async with trainers(tmp_path, 2) as (made, _):
+        part = min(made[0].syncs or made[1].syncs)
+        syncer, other = made if part in made[0].syncs else made[::-1]
+
+        async def lie(offer: FragmentOffer, payload: bytes, context: Context) -> tuple[FragmentAnswer, bytes]:
+            if does == "answers nothing":
+                await asyncio.Event().wait()
+            return FragmentAnswer(1, True, "rounds"), msgspec.msgpack.encode([])
+
+        syncer.node.rpc.register(of_run(OFFER, MANIFEST.run_id), FragmentOffer, lie, max_payload=1 << 20)
+        monkeypatch.setattr(diloco, "SLACK_S", 1.0)
+        other.worker._rules = msgspec.structs.replace(RULES, grace_s=0.5)
+        async with asyncio.timeout(PATIENCE_S):
+            while part not in other.syncs:
+                with contextlib.suppress(HearthError):
+                    offer = Offer(part, other.versions[part], 16, FINE)
+                    agreed, _ = await other.worker.agree(offer, draw(1).tobytes(), time.monotonic() + PATIENCE_S)
+                    assert not agreed.counted
+                await asyncio.sleep(0.1)
 
 
 @pytest.mark.timeout(1200)

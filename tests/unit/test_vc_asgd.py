@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import chain, product
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 import numpy as np
@@ -30,10 +30,11 @@ from core.identity import peer_text
 from core.net.rpc import Context
 from core.pipe.calls import Calls
 from core.swarm.members import Members
-from core.swarm.trunk.agreement import Agreement, agreement_of
+from core.swarm.trunk import vc_asgd
+from core.swarm.trunk.agreement import HOSTILE_POINTS, Agreement, agreement_of
 from core.swarm.trunk.leases import Leases, mark, syncer_of
 from core.swarm.trunk.server_lease import ServerLease
-from core.swarm.trunk.vc_asgd import FILE, HOSTILE_POINTS, ParameterServers
+from core.swarm.trunk.vc_asgd import FILE, ParameterServers
 from core.training.models.network import build
 from core.training.trunk.local import Local
 from core.training.trunk.strategy import TrunkStrategy, strategy_of
@@ -407,6 +408,33 @@ async def test_an_elected_server_that_refuses_all_is_left_and_none_ends_a_run_th
             await asyncio.sleep(0.1)
         _, numbers = await client.agree(Offer(0, 0, 0), b"", 1e9)
         assert numbers == ones, "it goes on from its own copy"
+
+
+@pytest.mark.parametrize("gives", ["no work", "no answer"])
+async def test_an_elected_server_that_gives_nothing_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gives: Literal["no work", "no answer"]
+) -> None:
+    """It tells anew all the time that it is the server."""
+    ones = np.ones(NUMBERS, np.float32).tobytes()
+    async with client_and_server(tmp_path, ones) as (client, server):
+        monkeypatch.setattr(vc_asgd, "SERVER_S", 1.0)
+        answer = server._answer
+
+        async def nothing(offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
+            if gives == "no answer":
+                await asyncio.Event().wait()
+            agreed, packed = await answer(offer, payload, context)
+            return msgspec.structs.replace(agreed, again_s=0.1), packed
+
+        client._rules = msgspec.structs.replace(client._rules, timeout_s=1.0)
+        server._members.node.register(client._method, Offer, nothing)
+        while not client._is_server:
+            with contextlib.suppress(NetworkError):
+                await client.agree(Offer(0, 0, 0), b"", 1e9)
+            await asyncio.sleep(0.1)
+        monkeypatch.undo()
+        agreed, numbers = await client.agree(Offer(0, 0, 0), b"", 1e9)
+        assert numbers == ones and not agreed.again_s, "it goes on from its own copy"
 
 
 async def test_a_server_whose_parameters_are_of_no_use_is_left_for_the_best_that_are_known(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def done(work: WorkGenerator, client: str, subtask: Subtask | None, now: float) 
     assert subtask is not None
     taken = work.reserve(client, subtask, now)
     if taken:
-        work.finish(client, subtask, 1)
+        work.finish(client, subtask, 1, 0.0, client)
     return taken
 
 
@@ -157,22 +157,22 @@ def test_epochs_run_ahead_by_some_and_end_when_the_mean_is_good_enough() -> None
     assert given[16] is None, "not a fifth epoch while the first is unfinished"
     for n, accuracy in [(4, 0.9), (5, 0.9), (6, 0.9), (7, 0.9), (0, 0.1), (1, 0.2), (2, 0.3)]:
         assert done(work, str(n), given[n], 1.0)
-        work.judge(given[n] or Subtask(0, 0), accuracy)
+        work.judge(given[n] or Subtask(0, 0), accuracy, str(n % 4))
         assert work.work.means == [] and not work.stopped
     assert done(work, "3", given[3], 1.0)
-    work.judge(Subtask(1, 3), 0.4)
+    work.judge(Subtask(1, 3), 0.4, "3")
     assert work.work.means == [pytest.approx(0.25), pytest.approx(0.9)] and work.stopped
     assert work.give("more", 2.0) is None
 
 
 def test_a_few_clients_that_claim_more_than_the_others_end_nothing() -> None:
     work = table(GOOD)
-    for claims, stops in (([1.0, 1.0, 0.8, 0.8], True), ([1.0, 0.8, 0.84, 0.84], False)):
+    for claims, stops in (([1.0, 0.9, 0.9, 0.8], True), ([1.0, 1.0, 0.8, 0.8], False), ([1.0, 0.8, 0.84, 0.84], False)):
         again = table(GOOD)
         for n, accuracy in enumerate(claims):
             subtask = again.give(str(n), 0.0)
             assert done(again, str(n), subtask, 1.0)
-            again.judge(subtask or Subtask(0, 0), accuracy)
+            again.judge(subtask or Subtask(0, 0), accuracy, str(n))
         assert again.stopped == stops, claims
         assert again.work.means[0] >= 0.85
     first = work.give("not measured", 0.0)
@@ -180,7 +180,7 @@ def test_a_few_clients_that_claim_more_than_the_others_end_nothing() -> None:
     for n in range(3):
         subtask = work.give(str(n), 2.0)
         assert done(work, str(n), subtask, 3.0)
-        work.judge(subtask or Subtask(0, 0), 0.9)
+        work.judge(subtask or Subtask(0, 0), 0.9, str(n))
     assert work.stopped, "one that could not be measured keeps nothing from ending"
 
 
@@ -218,7 +218,7 @@ def test_what_clients_measure_ends_the_job(tmp_path: Path) -> None:
 def test_a_result_far_from_all_others_is_brought_near_and_named(tmp_path: Path) -> None:
     store, told = SqliteStore(tmp_path / "parameters"), list[float]()
     rules = msgspec.structs.replace(RULES, kept=0.5, strong=True)
-    server = ParameterServer(rules, NUMBERS, store, reach=5.0)
+    server = ParameterServer(rules, NUMBERS, store, reach=5.0 * NUMBERS**0.5)
     agreed, current = server.serve("a", Offer(0, 0, 0), np.zeros(NUMBERS, np.float32), 0.0)
 
     def give(step: float) -> Numbers:
@@ -230,14 +230,27 @@ def test_a_result_far_from_all_others_is_brought_near_and_named(tmp_path: Path) 
         assert agreed.counted and current is not None
         return current - before
 
-    assert np.allclose(give(9.0), 0.5 * 0.5 / NUMBERS**0.5), "further than a subtask leads: before others are known"
-    assert told == [pytest.approx(9.0 * NUMBERS**0.5 / 0.5)]
+    assert np.allclose(give(9.0), 0.5 * 0.5), "further than a subtask leads: before others are known"
+    assert told == [pytest.approx(9.0 / 0.5)]
     for _ in range(8):
         assert np.allclose(give(0.5), 0.25)
     assert np.allclose(give(4.9), 2.45) and len(told) == 1, "not as far: taken as it is"
     assert np.allclose(give(-50.0), -0.25) and told[1] == pytest.approx(100.0), "in its own direction"
-    assert server.work().distances[-1] == pytest.approx(5.0 * NUMBERS**0.5), "liars do not tell what is usual"
+    assert server.work().distances["a"][-1] == pytest.approx(5.0 * NUMBERS**0.5), "liars do not tell what is usual"
     store.close()
+
+
+def test_one_that_returns_most_results_does_not_tell_what_is_usual_or_good_enough() -> None:
+    """Nor do many names of one block of addresses."""
+    work, distance = table(GOOD), 1.0
+    for n in range(200):
+        name, voice, honest = (str(n % 3), str(n % 3), True) if n % 10 == 0 else (f"liar {n}", "liars", False)
+        subtask = work.give(name, 0.0)
+        assert subtask is not None and work.reserve(name, subtask, 1.0)
+        distance = 1.0 if honest else 10.0 * (work.usual() or 1.0)
+        work.finish(name, subtask, 3, distance, voice)
+        work.judge(subtask, 0.5 if honest else 1.0, voice)
+    assert work.usual() == 1.0 and max(work.work.means) == 1.0 and not work.stopped
 
 
 def test_results_that_nobody_was_asked_for_change_nothing(tmp_path: Path) -> None:
@@ -274,7 +287,7 @@ def test_a_run_that_has_ended_goes_on_if_its_manifest_wants_more() -> None:
     for name in "abcd":
         subtask = work.give(name, 0.0)
         assert done(work, name, subtask, 1.0) and subtask
-        work.judge(subtask, 0.9)
+        work.judge(subtask, 0.9, "a")
     assert work.stopped and work.give("a", 2.0) is None
     assert WorkGenerator(msgspec.structs.replace(GOOD, accuracy=0.95), work.work).give("a", 2.0) is not None
     assert WorkGenerator(RULES, work.work).give("a", 2.0) is not None, "without end"

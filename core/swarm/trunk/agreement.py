@@ -36,6 +36,8 @@ POINTS: dict[Verdict, float] = {"worse": 1.0, "unusual": 4.0}
 worse than others may be honest now and then."""
 LIE = 5.0
 """Points for what no honest peer sends: the second time soon after means a ban."""
+HOSTILE_POINTS = 4.0
+"""For what no network learns with, such as NaN: the third one soon after means a ban."""
 OUT_S = 300.0
 """For so long nothing counts that this peer tells of trunks: else it would keep others from training all the same."""
 

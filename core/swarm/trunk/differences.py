@@ -1,13 +1,17 @@
 """What the trainer here offers the syncers of its fragments, as it travels."""
 
+from typing import Literal
+
 import numpy as np
 
 from core.averaging.fragment import Encoder, Fragment, Numbers
 from core.contracts.trunk import Offer
 
 FAR = 30.0
-"""Times the length of a trainer's own difference that rounds may lead. The median of all may be longer, and Nesterov's
-momentum adds up to ten times as much."""
+"""Times the length of a trainer's own difference that rounds may lead before what they come to is tried. The median of
+all may be longer, and Nesterov's momentum adds up to ten times as much."""
+Trial = Literal["none", "if it can be", "first"]
+"""Of what rounds lead to: none; one, unless it cannot be told now; or one before anything of it is used."""
 
 
 class Differences:
@@ -19,6 +23,8 @@ class Differences:
         self._unanswered: dict[int, tuple[int, bytes]] = {}
         """By fragment: the version of the difference that was offered last, and its message."""
         self._lengths: dict[int, float] = {}
+        self._untried: dict[int, float] = {}
+        """How far rounds have led since the last trial of a fragment."""
 
     def message(self, offer: Offer, numbers: Numbers, *, is_sparse: bool) -> bytes:
         """The same for the same offer: what a trainer repeats is not counted twice, nor fed back twice.
@@ -40,13 +46,16 @@ class Differences:
         """What was offered of a fragment is not offered again."""
         self._unanswered.pop(part, None)
 
-    def lead_to(self, part: int, before: Fragment, after: Fragment) -> bool:
-        """Whether rounds are such as come of differences like the one that was offered: these are not tried, as the
-        trainer took part in them, and they move the trunk by little more than it did itself.
+    def trial_of(self, part: int, before: Fragment, after: Fragment) -> Trial:
+        """Rounds such as come of differences like the one that was offered are not tried, as the trainer took part in
+        them, and they move the trunk by little more than it did itself; but what many of them lead to is.
 
         Args:
             part: of which fragment they are.
             before: the fragment before them.
             after: and after them.
         """
-        return float(np.linalg.norm(after.numbers - before.numbers)) <= FAR * self._lengths.get(part, 0.0)
+        moved, most = float(np.linalg.norm(after.numbers - before.numbers)), FAR * self._lengths.get(part, 0.0)
+        untried = self._untried.get(part, 0.0) + moved
+        self._untried[part] = untried if untried <= most else 0.0
+        return "first" if moved > most else "if it can be" if untried > most else "none"

@@ -41,8 +41,8 @@ from core.net.rpc import Context
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.trunk import figures
-from core.swarm.trunk.agreement import POINTS, Agreement, Most, Who, anything
-from core.swarm.trunk.differences import Differences
+from core.swarm.trunk.agreement import HOSTILE_POINTS, POINTS, Agreement, Most, Who, anything
+from core.swarm.trunk.differences import Differences, Trial
 from core.swarm.trunk.kept import Kept
 from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, mark
 from core.swarm.trunk.syncer import Syncer
@@ -53,8 +53,6 @@ log = logging.getLogger(__name__)
 
 YOUNG_S = 60.0
 """For so long after a claim a newer copy that somebody has is gone on from; later nobody replaces what is agreed."""
-SAVE_S = 20.0
-"""Between two times that fragments are written to the disk."""
 FOLDER = "fragments"
 SLACK_S = 30.0
 """For an offer, beside the time that it waits for others."""
@@ -65,10 +63,6 @@ CLIPPED = 1 / 30
 another which had just begun."""
 CLIPPED_POINTS = 1.0
 """As after a long pause it may happen to an honest one."""
-FASTEST = 4.0
-"""Rounds a second: where nobody else can tell, no more than these are believed to have been made."""
-HOSTILE_POINTS = 4.0
-"""For what is no difference, such as NaN: the third one soon after means a ban."""
 
 
 class DiLoCo(Agreement):
@@ -96,7 +90,6 @@ class DiLoCo(Agreement):
         self._together = Together(self.compare, self._parts, self._heard, self._syncers, self._fragments)
         self._goes_on = False  # with what the trainer here has, as nobody could tell it what is agreed
         self._wire = Wire(self._rules.wire)
-        self._saved = 0.0
         self._kept = Kept(folder / FOLDER)
         self._tending = Recurring("trunk", self._tend, lambda: TICK_S)
         self._leases = Leases(run_id, members, self._self, self._tending.wake)
@@ -139,9 +132,7 @@ class DiLoCo(Agreement):
 
     async def _tend(self) -> None:
         """Tell what is here, see who syncs what, claim what nobody does."""
-        if time.monotonic() - self._saved > SAVE_S:
-            self._saved = time.monotonic()
-            await self._kept.save(self._fragments)
+        await self._kept.save_now_and_then(self._fragments)
         if self._node.hushed or not await self._leases.look():
             return
         claims, leaves = self._leases.due({part for one in self._leases.keepers.values() for part in one.versions})
@@ -198,7 +189,7 @@ class DiLoCo(Agreement):
         if answer.kind == "none" or fragment is None:
             return Agreed(offer.part, 0, 0, 0, counted=False), b""
         self._heard[offer.part] = time.time()
-        counted = answer.counted if offer.samples else fragment.is_settled(self._node.peer, offer.version)
+        counted = (fragment.counted if offer.samples else fragment.is_settled)(self._node.peer, offer.version)
         samples = min(fragment.samples, self._most().samples)
         agreed = Agreed(offer.part, fragment.version, samples, answer.peers, counted)
         return agreed, fragment.numbers.tobytes()
@@ -221,8 +212,7 @@ class DiLoCo(Agreement):
         """
         syncer = await self._leases.syncer(offer.part, SLACK_S)
         if syncer == self._members.me:
-            answer, _ = await self._answer(self._node.peer, offer, payload)
-            return answer
+            return (await self._answer(self._node.peer, offer, payload))[0]
         call, wait, began = self._node.call, 2 * self._rules.grace_s + SLACK_S, time.monotonic()
         try:
             answer, data = await call(parse_peer(syncer), self._offer, offer, FragmentAnswer, payload, deadline_s=wait)
@@ -241,6 +231,9 @@ class DiLoCo(Agreement):
         except (ProtocolError, *UNREADABLE) as error:
             self._node.strike(parse_peer(syncer), HOSTILE_POINTS)
             raise CallRefused(f"Peer {syncer[:8]} answered with no fragment of the trunk: {error}") from error
+        known = self._fragments.get(offer.part)
+        done = offer.kind != "difference" or (known and known.is_settled(self._node.peer, offer.version))
+        (self._leases.served if done else self._leases.refused)(syncer)  # whatever it says
         return answer
 
     async def _follow(self, part: int, syncer: str, answer: FragmentAnswer, data: bytes) -> None:
@@ -263,24 +256,35 @@ class DiLoCo(Agreement):
             for made in fragments.ROUNDS.decode(data):
                 newer.apply(made)
         if newer:
-            if answer.kind == "state" or not (known and self._differences.lead_to(part, known, newer)):
-                await self._try(part, newer, syncer)
+            trial: Trial = (
+                "first" if known is None or answer.kind == "state" else self._differences.trial_of(part, known, newer)
+            )
+            if trial != "none":
+                await self._try(part, newer, syncer, trial)
             if part in self._syncers or self._fragments.get(part) is not known:
                 raise CallRefused("There is another syncer by now.")
             self._fragments[part] = newer
         self._leads[part] = mark(syncer)
-        self._leases.served(syncer)
 
     async def _look(self, part: int) -> None:
         """Ask what is agreed of a fragment, for a trial of another one."""
         await self.agree(Offer(part, 0, 0, self._sizes[part][1]), b"", 0.0)
 
-    async def _try(self, part: int, newer: Fragment, syncer: str) -> None:
-        """Have the trainer here try a fragment that it has of its syncer's word (NetworkError: it is of no use)."""
-        verdict = await self._together.verdict(part, newer.numbers.tobytes())
-        if verdict is None:
+    async def _try(self, part: int, newer: Fragment, syncer: str, trial: Trial) -> None:
+        """Have the trainer here try a fragment that it has of its syncer's word.
+
+        Raises:
+            NetworkError: it is of no use; or that cannot be told, and has to be.
+        """
+        try:
+            verdict = await self._together.verdict(part, newer.numbers.tobytes())
+        except CallTimeout:
+            if trial == "first":
+                raise
+            return
+        if verdict is None and trial == "first":
             raise CallRefused(f"Fragment {part} of the trunk does not fit to the others, which are old here.")
-        if verdict != "good":
+        if verdict in POINTS:
             log.warning("Fragment %d of the trunk that peer %s gave is %s.", part, syncer[:8], verdict)
             self._node.strike(parse_peer(syncer), POINTS[verdict])
             self._leases.distrust(syncer)
@@ -294,9 +298,7 @@ class DiLoCo(Agreement):
     def _can_be(self, part: int, newer: Fragment) -> bool:
         """Whether the trunk can have come so far since this PC heard of it last, if it did since it was started."""
         known, heard = self._fragments.get(part), self._heard.get(part)
-        if known is None or heard is None:
-            return True
-        return newer.version <= known.version + fragments.STALE + FASTEST * max(0.0, time.time() - heard)
+        return known is None or heard is None or known.can_become(newer, time.time() - heard)
 
     async def _take(self, offer: FragmentOffer, payload: bytes, context: Context) -> tuple[FragmentAnswer, bytes]:
         try:
@@ -323,8 +325,7 @@ class DiLoCo(Agreement):
             counted = await syncer.offer(peer, offer.version, offer.samples, payload)
             if counted:
                 self.saw(peer, offer.samples, part)
-            if counted and peer != self._node.peer:
-                self.reduced += len(payload)
+                self.reduced += len(payload) if peer != self._node.peer else 0
             self._heard[part] = time.time()
         else:
             syncer.expect(peer)

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import logging
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from core.store.writing import write_whole
 
 log = logging.getLogger(__name__)
 
+SAVE_S = 20.0
+"""Between two times that fragments are written to the disk."""
 SUFFIX = ".fragment"
 DIGEST = 32
 """Bytes of the SHA-256 that a file begins with."""
@@ -30,6 +33,7 @@ class Kept:
         self._folder = folder
         self._lines: dict[int, bytes] = {}
         """Of what is in each file."""
+        self._saved = 0.0
 
     def load(self, most: int) -> dict[int, Fragment]:
         """What is there; a damaged file is as good as none, as others have the fragment too.
@@ -52,12 +56,22 @@ class Kept:
                 log.warning("%s cannot be used: %s", self._path(part), error)
         return found
 
+    async def save_now_and_then(self, fragments: Mapping[int, Fragment]) -> None:
+        """As `save`, if that is long ago.
+
+        Args:
+            fragments: as they are now.
+        """
+        if time.monotonic() - self._saved > SAVE_S:
+            await self.save(fragments)
+
     async def save(self, fragments: Mapping[int, Fragment]) -> None:
         """Write what has changed; what cannot be written is told in the log, and tried again at the next time.
 
         Args:
             fragments: as they are now.
         """
+        self._saved = time.monotonic()
         for part, fragment in [*fragments.items()]:
             if self._lines.get(part) != fragment.line:
                 line, data = fragment.line, dump(fragment)

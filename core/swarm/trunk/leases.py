@@ -33,7 +33,8 @@ EXPIRY_S = 25.0
 HEIR_S = 6.0
 """For so long others leave a fragment to its heir, if strangers claim it as well: three looks."""
 REFUSED_S = 10.0
-"""Who refuses for so long to be the syncer that it claims to be is none: who has just left has told so by then."""
+"""Who refuses for so long to be the syncer that it claims to be, or tells anew that it is it and does not answer, is
+none: who has just left has told so by then."""
 AWAY_S = 600.0
 """Who has heard nothing for so long does not say any more whom it follows."""
 
@@ -64,8 +65,8 @@ class Leases:
         """Peers that did not answer, and when what they told before expires."""
         self._out: dict[str, float] = {}
         """Peers of which nothing counts, and until when, time.monotonic()."""
-        self._refused: dict[str, float] = {}
-        """Syncers that have refused to be it since they were of use, and since when, time.monotonic()."""
+        self._useless: dict[str, float] = {}
+        """Syncers that have refused, or not answered, since they were of use, and since when, time.monotonic()."""
         self._usurped: set[int] = set()
         """Fragments that these claim: an heir may not know that they are none."""
         self._vacant: dict[int, float] = {}
@@ -91,7 +92,8 @@ class Leases:
             elif record.expires > self._gone.get(name, 0.0) and not self._members.is_dead(record.peer):
                 found[name] = keeper
         self._usurped, self._expires = usurped, expires
-        self._refused = {peer: since for peer, since in self._refused.items() if peer in found and found[peer].syncs}
+        claims = {peer for peer, keeper in found.items() if keeper.syncs} | self._gone.keys()
+        self._useless = {peer: since for peer, since in self._useless.items() if peer in claims}
         self.keepers = {**self._voting(found), self._members.me: self._told}  # as others read it: all decide alike
         return self._may_claim()
 
@@ -144,9 +146,8 @@ class Leases:
         Args:
             peer: who it is.
         """
-        self._gone[peer] = self._expires.get(peer, 0.0)
-        self.keepers.pop(peer, None)
-        self._wake.set()
+        self.refused(peer)
+        self._leave_out(peer)
 
     def refused(self, peer: str) -> None:
         """A syncer says that it is none, or has no time.
@@ -154,7 +155,7 @@ class Leases:
         Args:
             peer: who it is.
         """
-        since = self._refused.setdefault(peer, time.monotonic())
+        since = self._useless.setdefault(peer, time.monotonic())
         if time.monotonic() - since >= REFUSED_S:
             self.distrust(peer)
         self._wake.set()
@@ -165,7 +166,7 @@ class Leases:
         Args:
             peer: who it is.
         """
-        self._refused.pop(peer, None)
+        self._useless.pop(peer, None)
 
     def distrust(self, peer: str) -> None:
         """A syncer gave what is of no use: what it tells counts for nothing, for a while.
@@ -174,7 +175,12 @@ class Leases:
             peer: who it is.
         """
         self._out[peer] = time.monotonic() + OUT_S
-        self.failed(peer)
+        self._leave_out(peer)
+
+    def _leave_out(self, peer: str) -> None:
+        self._gone[peer] = self._expires.get(peer, 0.0)
+        self.keepers.pop(peer, None)
+        self._wake.set()
 
     async def syncer(self, part: int, patience_s: float) -> str:
         """A fragment's syncer, as soon as there is one.

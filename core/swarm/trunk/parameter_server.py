@@ -58,6 +58,7 @@ class ParameterServer:
         vector: Numbers | None,
         now: float,
         far: Callable[[float], None] = lambda times: None,
+        voice: str = "",
     ) -> tuple[Agreed, Numbers | None]:
         """Assimilate what a client has trained, and give it a subtask.
 
@@ -70,6 +71,7 @@ class ParameterServer:
             now: Unix time.
             far: told how many times as far as usual the parameters are from the servers', if they had to be brought
                 near.
+            voice: as in `WorkGenerator.finish`; empty: the client's own.
 
         Returns:
             The subtask, its number as the version, with the servers' parameters; without any, as long as no client has
@@ -87,12 +89,12 @@ class ParameterServer:
             subtask = self._subtask(offer.version)
             counted, known = self._change(lambda work: (work.reserve(client, subtask, now), work.usual()))
             if counted:
-                usual = known or self._reach / FAR
+                usual = min(known or math.inf, self._reach / FAR)
                 current, distance = self._assimilate(vector, subtask.epoch, usual)
                 if distance > FAR * usual:
                     far(distance / usual)
                 believed = min(distance, FAR * usual)
-                self._change(lambda work: _finish(work, client, subtask, offer, believed))
+                self._change(lambda work: _finish(work, client, subtask, offer, believed, voice or client))
         elif vector is not None:
             self._store.change(PARAMETERS, lambda before: (before or _written(0, vector), None))
         if current is None:
@@ -175,10 +177,10 @@ class ParameterServer:
         return self._store.change(WORK, apply)
 
 
-def _finish(work: WorkGenerator, client: str, subtask: Subtask, offer: Offer, distance: float) -> None:
-    work.finish(client, subtask, offer.samples, distance)
+def _finish(work: WorkGenerator, client: str, subtask: Subtask, offer: Offer, distance: float, voice: str) -> None:
+    work.finish(client, subtask, offer.samples, distance, voice)
     if offer.accuracy is not None:
-        work.judge(subtask, offer.accuracy)
+        work.judge(subtask, offer.accuracy, voice)
 
 
 def _written(count: int, vector: Numbers) -> bytes:

@@ -32,7 +32,7 @@ from core.identity import parse_peer, peer_text
 from core.net.recurring import Recurring
 from core.net.rpc import Context
 from core.swarm.members import Members
-from core.swarm.trunk.agreement import POINTS
+from core.swarm.trunk.agreement import HOSTILE_POINTS, POINTS
 from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, heir_of, mark, syncer_of
 from core.swarm.trunk.work_generator import Work
 
@@ -50,7 +50,6 @@ SAVE_S = 20.0
 HAND_OVER_S = 5.0
 """For giving its place to another peer; those who quit do not wait for long."""
 SIZE = struct.Struct("<I")
-HOSTILE_POINTS = 4.0
 _decode = msgspec.msgpack.Decoder(Work).decode
 
 

@@ -25,27 +25,29 @@ from core.contracts.taking_on import Verdict
 from core.contracts.trunk import Agreed, Offer, VcAsgd
 from core.contracts.trunk_status import GiverStatus, PartStatus, ReducerStatus
 from core.identity import parse_peer, peer_text
+from core.net.crowds import voter_of
 from core.net.limits import Newest
 from core.net.rpc import Context
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.placement import rank
-from core.swarm.trunk.agreement import NOBODY, POINTS, Agreement, Most, Who, anything
+from core.swarm.trunk.agreement import HOSTILE_POINTS, NOBODY, POINTS, Agreement, Most, Who, anything
 from core.swarm.trunk.parameter_server import STOPPED_S, ParameterServer
 from core.swarm.trunk.parameter_store import ParameterStore, open_store
 from core.swarm.trunk.server_lease import Copy, ServerLease, dump, load, samples_of
-from core.swarm.trunk.work_generator import CLIENTS
+from core.swarm.trunk.work_generator import CLIENTS, NAME
 
 log = logging.getLogger(__name__)
 
 SERVER_S = 60.0
 """For one server's answer; then the next one is asked."""
 FILE = "parameters.sqlite"
-HOSTILE_POINTS, FAR_POINTS = 4.0, 1.0
-"""For what no network learns with, such as NaN: the third one soon after means a ban; and for a result that is far from
-all others', as an honest one is that comes very late."""
+FAR_POINTS = 1.0
+"""For a result that is far from all others', as an honest one is that comes very late."""
 WORTH = 0.5
 """Of a server's samples: what was trained on fewer under another one is not mixed in."""
+IDLE = 3.0
+"""Times the time-out: within it each subtask is done or given to another trainer, so that every one gets some."""
 STEP = 3.2
 """Learning rates by which a step of Adam changes a number at most (Kingma and Ba, 2015, section 2.1)."""
 R = TypeVar("R")
@@ -81,6 +83,8 @@ class ParameterServers(Agreement):
         self._known: PartStatus | None = None
         self._given = Newest[str, tuple[float, int]](CLIENTS)
         """When the last subtask of each trainer was mixed in, as far as this peer knows, unix time, and its samples."""
+        self._idle = ("", 0.0)
+        """The server that has no work for this peer, and since when, time.monotonic()."""
         self._asks, self._again = 0, 0.0
         """Questions of the trainer here on their way, and when it asks again for work."""
         if not named:
@@ -188,6 +192,7 @@ class ParameterServers(Agreement):
                 vector = await self._taken(server, answer) if answer else b""
                 samples = min(agreed.samples, self._most().samples)
                 reached = agreed.reached and self._rules.accuracy is not None  # else nothing ends a run
+                self._note_work(server, gives=reached or not agreed.again_s)
                 return server, msgspec.structs.replace(agreed, samples=samples, reached=reached), vector
             except ProtocolError as error:
                 self._members.node.strike(parse_peer(server), HOSTILE_POINTS)
@@ -195,6 +200,14 @@ class ParameterServers(Agreement):
             except Untrusted as error:
                 failed = error
         raise failed or NetworkError("No parameter server could be asked in time.")
+
+    def _note_work(self, server: str, *, gives: bool) -> None:
+        """An elected server that has had none for long is left: this peer can do without it."""
+        if gives or self._idle[0] != server:
+            self._idle = server, time.monotonic()
+        elif self._lease and time.monotonic() - self._idle[1] > IDLE * self._rules.timeout_s:
+            log.warning("Server %s has had no work for this PC for a long time: another one is looked for.", server[:8])
+            self._lease.distrust(server)
 
     async def _taken(self, server: str, answer: bytes) -> bytes:
         """A server's parameters, if they are about as good as the best ones that are known.
@@ -233,10 +246,12 @@ class ParameterServers(Agreement):
         if not self._is_server:
             raise CallRefused("This peer is not the run's parameter server. Ask another one.")
         peer, node, far = peer_text(context.peer), self._members.node, list[float]()
+        link = node.pool.links.get(context.peer)
+        voice = voter_of(link.branch).hex()[:NAME] if link else peer
 
         def serve() -> tuple[Agreed, bytes, PartStatus | None]:
             given = self._unpacked(payload) if payload else b""
-            agreed, answer = self._serve(peer, offer, given, far.append)
+            agreed, answer = self._serve(peer, offer, given, far.append, voice)
             if not answer:
                 return agreed, b"", None
             copy = self._server().copy() if self._lease else None
@@ -264,11 +279,16 @@ class ParameterServers(Agreement):
             self.saw(parse_peer(trainer), offer.samples)
 
     def _serve(
-        self, client: str, offer: Offer, payload: bytes, far: Callable[[float], None] = lambda times: None
+        self,
+        client: str,
+        offer: Offer,
+        payload: bytes,
+        far: Callable[[float], None] = lambda times: None,
+        voice: str = "",
     ) -> tuple[Agreed, bytes]:
         try:
             vector = np.frombuffer(payload, "<f4") if payload else None
-            agreed, current = self._server().serve(client, offer, vector, time.time(), far=far)
+            agreed, current = self._server().serve(client, offer, vector, time.time(), far, voice)
             if self._lease and current is not None:
                 self._lease.turns += 1
         except (NetworkError, DataFolderError):  # it may be back soon, with a new connection

@@ -6,12 +6,13 @@ the parameters, so that any server can go on with it when another has died.
 
 import statistics
 from collections.abc import Collection
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 
 from core.contracts.trunk import MOST, PARTS, Accuracy, Part, VcAsgd, Whole, check_possible
 
+T = TypeVar("T")
 AHEAD = 4
 """Epochs from which subtasks are given at once: nobody waits for an epoch's last subtasks, which may time out twice."""
 CLIENTS = 1000
@@ -23,8 +24,8 @@ RENEWED = 3.0
 """Times the time-out: as long as one client keeps a subtask at most, however often it asks for it again."""
 EPOCHS = 1000
 """Whose means are kept."""
-DISTANCES, KNOWN = 64, 8
-"""Of results, kept; and so many of which tell what is usual."""
+DISTANCES, KNOWN = 8, 8
+"""Of the results of each voice, kept; and so many results in all tell what is usual."""
 LATE = 15
 """Clients before the last one whose result of a subtask is still taken when it comes late."""
 ASSIMILATION_S = 60.0
@@ -41,7 +42,10 @@ class Subtask(msgspec.Struct, frozen=True, array_like=True):
     part: Part
 
 
-Name = Annotated[str, msgspec.Meta(max_length=64)]
+NAME = 64
+"""Letters of a client's, or a voice's, at most."""
+Name = Annotated[str, msgspec.Meta(max_length=NAME)]
+Distance = Annotated[float, msgspec.Meta(ge=0.0, le=1e30)]
 
 
 class Open(msgspec.Struct, array_like=True):
@@ -84,6 +88,8 @@ class Work(msgspec.Struct):
     """In the order in which they were heard of."""
     judged: Annotated[dict[Whole, list[Accuracy]], msgspec.Meta(max_length=AHEAD)] = {}
     """Accuracies of what the subtasks began with, by epoch that is not complete."""
+    said: Annotated[dict[Name, tuple[Whole, Accuracy]], msgspec.Meta(max_length=CLIENTS)] = {}
+    """The accuracy that each voice told of its last epoch, and that epoch; who told last is last."""
     means: Annotated[list[Accuracy], msgspec.Meta(max_length=EPOCHS)] = []
     """Of the accuracies of each complete epoch that has some."""
     done: Whole = 0
@@ -94,8 +100,10 @@ class Work(msgspec.Struct):
     """What the best epoch so far counts for, where the manifest asks how accurate the model is."""
     turns: Whole = 0
     """Clients that were given work, or told that there is none: of two tables the one with more is the newer."""
-    distances: Annotated[list[Annotated[float, msgspec.Meta(ge=0.0, le=1e30)]], msgspec.Meta(max_length=DISTANCES)] = []
-    """Of the last results from the servers' parameters, as they arrived."""
+    distances: Annotated[
+        dict[Name, Annotated[list[Distance], msgspec.Meta(max_length=DISTANCES)]], msgspec.Meta(max_length=CLIENTS)
+    ] = {}
+    """Of the last results of each voice from the servers' parameters, as they arrived; who gave last is last."""
 
     def __post_init__(self) -> None:
         check_possible(self.turns)
@@ -179,11 +187,14 @@ class WorkGenerator:
         return False
 
     def usual(self) -> float | None:
-        """The median distance of results from the servers' parameters; None: too few have come."""
-        distances = self.work.distances
-        return statistics.median(distances) or None if len(distances) >= KNOWN else None
+        """The median distance of results from the servers' parameters, in which each voice counts once however many it
+        gives; None: too few have come."""
+        distances = self.work.distances.values()
+        if sum(map(len, distances)) < KNOWN:
+            return None
+        return statistics.median(statistics.median(each) for each in distances) or None
 
-    def finish(self, client: str, subtask: Subtask, samples: int, distance: float = 0.0) -> None:
+    def finish(self, client: str, subtask: Subtask, samples: int, distance: float, voice: str) -> None:
         """A result that was reserved is assimilated.
 
         Args:
@@ -191,29 +202,35 @@ class WorkGenerator:
             subtask: what it was given.
             samples: that it trained on.
             distance: of it from the servers' parameters, if it was much further as far as it was believed.
+            voice: all clients of it count as one in what is usual, and good enough.
         """
-        self.work.distances = [*self.work.distances[1 - DISTANCES :], distance]
+        distances = self.work.distances
+        _last(distances, voice, [*distances.get(voice, [])[1 - DISTANCES :], distance])
         self._heard_of(client).returned += 1
         self.work.open = [each for each in self.work.open if each.subtask != subtask]
         self.work.done += 1
         self.work.samples += samples
 
-    def judge(self, subtask: Subtask, accuracy: float) -> None:
-        """Note how good the servers' parameters were; an epoch's mean that is good enough ends the job, unless it is
-        that of a few clients which say what most others do not: the median must be as good.
+    def judge(self, subtask: Subtask, accuracy: float, voice: str) -> None:
+        """Note how good the servers' parameters were; an epoch's mean that is good enough ends the job, unless half of
+        the voices or more say of it, or of the `AHEAD` epochs before it, that they are not, however few of the subtasks
+        are theirs.
 
         Args:
             subtask: whose client has measured it; its result is assimilated.
             accuracy: on data that are not trained on, 0 to 1.
+            voice: as in `finish`.
         """
         work = self.work
         work.judged.setdefault(subtask.epoch, []).append(accuracy)
+        if work.said.get(voice, (0, 0.0))[0] <= subtask.epoch:
+            _last(work.said, voice, (subtask.epoch, accuracy))
         for epoch in sorted(work.judged):
             if any(each.subtask.epoch <= epoch for each in work.open):
                 break
-            accuracies = work.judged.pop(epoch)
-            work.means = [*work.means[1 - EPOCHS :], statistics.mean(accuracies)]
-            work.best = max(work.best, min(work.means[-1], statistics.median(accuracies)))
+            work.means = [*work.means[1 - EPOCHS :], statistics.mean(work.judged.pop(epoch))]
+            lately = [said for at, said in work.said.values() if at > epoch - AHEAD]
+            work.best = max(work.best, min(work.means[-1], statistics.median_low(lately)))
 
     def _expire(self, now: float) -> None:
         for each in self.work.open:
@@ -260,3 +277,11 @@ class WorkGenerator:
             del clients[next((name for name, each in clients.items() if not each.returned), next(iter(clients)))]
         clients[client] = known
         return known
+
+
+def _last(table: dict[str, T], voice: str, value: T) -> None:
+    """Put a voice's value at the end of a table that has room for `CLIENTS`."""
+    table.pop(voice, None)
+    while len(table) >= CLIENTS:
+        del table[next(iter(table))]
+    table[voice] = value
