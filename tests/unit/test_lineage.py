@@ -50,6 +50,16 @@ def test_who_has_just_come_does_not_outvote_the_one_that_went_on_alone() -> None
     assert newest([*back, told(12, 12, settled=False)]) == Reached(12, OURS), "after a power cut the newest one counts"
 
 
+def test_two_that_a_liar_has_parted_go_on_from_the_newer_trunk_without_it() -> None:
+    common = told(1, 3).trunks
+    behind, ahead = (
+        Standing(last, 0, 0, (), common + told(4, last, line).trunks, True) for last, line in ((7, OURS), (9, THEIRS))
+    )
+    assert newest([behind, ahead]) == Reached(9, THEIRS)
+    assert is_away(dict(behind.trunks), 7, Reached(9, THEIRS), trusts=True)
+    assert not is_away(dict(ahead.trunks), 9, Reached(9, THEIRS), trusts=True)
+
+
 def test_who_is_behind_or_on_another_line_is_away() -> None:
     trunks = {7: OURS, 8: OURS}
     assert not is_away(trunks, 8, None, trusts=False)
