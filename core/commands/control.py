@@ -1,17 +1,22 @@
 """Telling the worker what to do: pause, start, resume, quit."""
 
 import argparse
+import contextlib
 import time
 
 import filelock
 
 from core.commands import common
-from core.contracts.control import LOCK_FILE
-from core.contracts.notices import english
+from core.contracts.control import LOCK_FILE, Bye, PaceParams, Snapshot
+from core.contracts.errors import DataFolderError, NoAnswer, NotRunning
+from core.contracts.notices import Notice, english
 from core.contracts.status import STATE_WORD, Status
 from core.contracts.words import clock, duration
 from core.control.why import gpu_is_paused
 from core.store.data_folder import data_path
+
+QUIT_S = 30.0
+"""For the worker to end."""
 
 
 def pause(options: argparse.Namespace) -> None:
@@ -67,12 +72,19 @@ def resume(options: argparse.Namespace) -> None:
 
 
 def quit(options: argparse.Namespace) -> None:
-    """Returns when the worker has gone, so that scripts can rely on it."""
+    """Returns when the worker has gone, so that scripts can rely on it; fails if something was not saved."""
+    unsaved: list[Notice] = []
     with common.client(options) as client:
+        client.call("subscribe", {}, Snapshot)
+        client.call("pace", PaceParams(QUIT_S), dict)
         client.call("quit", {}, dict)
-    print("Saving and ending.", flush=True)
+        print("Saving and ending.", flush=True)
+        with contextlib.suppress(NotRunning, NoAnswer):  # it tells nobody that it ends for a fault
+            unsaved = client.wait("bye", Bye, QUIT_S).unsaved
     try:
-        with filelock.FileLock(data_path(options.data_dir) / LOCK_FILE, timeout=30.0):
-            return
+        with filelock.FileLock(data_path(options.data_dir) / LOCK_FILE, timeout=QUIT_S):
+            pass
     except (filelock.Timeout, OSError):  # OSError: the folder is read-only by now
         print("The worker is still busy; it ends by itself.")
+    if unsaved:
+        raise DataFolderError(unsaved[0])

@@ -192,6 +192,8 @@ class Bye(msgspec.Struct, frozen=True):
     """The worker is about to end because somebody asked for it; clients end too or stay disconnected."""
 
     reason: str
+    unsaved: list[Notice] = []
+    """Why what was trained since the last checkpoint could not be saved, of each run for which that is so."""
 
 
 class PauseParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

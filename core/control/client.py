@@ -103,6 +103,22 @@ class ControlClient:
         except msgspec.ValidationError as error:
             raise ProtocolError(f"The worker's answer to {method} is not understood: {error}.") from error
 
+    def wait(self, event: str, data: type[T], seconds: float) -> T:
+        """Wait for an event of those that this client has subscribed to, and pass others by.
+
+        Args:
+            event: which it is.
+            data: what comes with it.
+            seconds: between any two events.
+
+        Raises:
+            HearthError: as `call` does.
+        """
+        self._socket.settimeout(seconds)
+        while (told := self._read(_Line)).event != event:
+            pass
+        return msgspec.convert(told.data, data)
+
     def _write(self, message: Any) -> None:
         try:
             self._socket.sendall(msgspec.json.encode(message) + b"\n")

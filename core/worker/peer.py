@@ -174,13 +174,14 @@ class Peer:
             self.policy.close()
             self._ring.listener = lambda line: None
             await asyncio.to_thread(self._files.flush)
-        if all(run.compute.figures.save_error is None for run in self.runs):
-            log.info("Hearth has quit; everything is saved.")
-        else:
+        unsaved = [why for run in self.runs if (why := run.compute.figures.save_error)]
+        if unsaved:
             log.warning("Hearth has quit; what it trained since the last checkpoint could not be saved.")
+        else:
+            log.info("Hearth has quit; everything is saved.")
         if self._fault is not None:
             raise self._fault  # without a goodbye, which would be taken for the user's wish
-        self.listeners.tell("bye", Bye("Hearth was asked to quit."))
+        self.listeners.tell("bye", Bye("Hearth was asked to quit.", unsaved))
 
     # what clients ask for; nothing of it changes anything
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from core.contracts.errors import DataFolderError
 from core.contracts.status import Status
-from tests.workers import RunningWorker, worker
+from tests.workers import RunningWorker, hearth, worker
 
 TINY = 100
 """Bytes of a file, at most: the system refuses the rest of it, as of a full disk."""
@@ -42,3 +43,9 @@ def test_a_full_disk_is_told_and_forgotten_when_there_is_room(tmp_path: Path) ->
         saved = running.until(lambda status: status.checkpoint_step == status.step, "a checkpoint")
         assert saved.checkpoint_step is not None and saved.checkpoint_step > before
         running.until(lambda status: not status.attention, "the end of the trouble")
+        running.call("resume")
+        before = saved.checkpoint_step
+        running.until(lambda status: training(status) and status.step > before, "something new")
+        limit(running, TINY)
+        quitted = hearth(tmp_path, "quit")
+        assert quitted.returncode == DataFolderError.exit_code and "was not saved" in quitted.stderr, quitted
