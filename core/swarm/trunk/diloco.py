@@ -189,10 +189,10 @@ class DiLoCo(Agreement):
         if answer.kind == "none" or fragment is None:
             return Agreed(offer.part, 0, 0, 0, counted=False), b""
         self._heard[offer.part] = time.time()
-        counted = (fragment.counted if offer.samples else fragment.is_settled)(self._node.peer, offer.version)
+        counts = fragment.counted if offer.samples else fragment.is_settled
+        counted = not offer.version or counts(self._node.peer, offer.version)
         samples = min(fragment.samples, self._most().samples)
-        agreed = Agreed(offer.part, fragment.version, samples, answer.peers, counted)
-        return agreed, fragment.numbers.tobytes()
+        return Agreed(offer.part, fragment.version, samples, answer.peers, counted), fragment.numbers.tobytes()
 
     def _trains(self, part: int, size: tuple[int, int]) -> None:
         """The trainer here has a fragment of that size: another one is of a manifest that was changed."""
