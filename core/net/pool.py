@@ -12,7 +12,7 @@ from core.contracts.notices import notice
 from core.identity import PeerId
 from core.net import limits
 from core.net.addresses import host_of, is_near
-from core.net.crowds import Crowds, branch_of, network_of
+from core.net.crowds import Crowds, branch_of, network_of, voter_of
 from core.net.endpoint import Connection, Endpoint, Incoming
 from core.net.limits import Backoff, Bans, Newest, Rates
 from core.net.link import Link
@@ -152,6 +152,15 @@ class Pool:
             or is_near(host)
             or self._tried.allows(network_of(address).encode(), now)
         )
+
+    def voter(self, peer: PeerId) -> bytes:
+        """Who has the vote of a peer: see `core.net.crowds.voter_of`; the peer, if there is no connection to it.
+
+        Args:
+            peer: its key.
+        """
+        link = self.links.get(peer)
+        return voter_of(link.branch) if link else peer
 
     def _failed(self, peer: PeerId) -> None:
         backoff = self._backoffs[peer] = self._backoffs.get(peer) or Backoff()

@@ -252,8 +252,13 @@ def test_what_was_joined_stays_so_beside_a_run_for_once(tmp_path: Path) -> None:
 def test_a_full_disk_costs_neither_run_anything(two_runs: tuple[RunningWorker, str]) -> None:
     running, text = two_runs
     ids = (DIGITS, text)
-    wait_until(lambda: all(of_run(running, run).samples_per_s for run in ids), "samples of both")
     limit(running, TINY)
+
+    def is_new(run: str) -> bool:
+        told = of_run(running, run)
+        return told.step > (told.checkpoint_step or 0)
+
+    wait_until(lambda: all(is_new(run) for run in ids), "something to be saved of both")
     running.call("pause")  # saves
     titles = {run.title for run in running.status().runs}
 

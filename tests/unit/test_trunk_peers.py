@@ -20,7 +20,7 @@ from core.contracts.net import of_run
 from core.contracts.notices import notice
 from core.contracts.taking_on import CompareTrunks, Verdict
 from core.contracts.trunk import Agreed, Diloco, Offer
-from core.contracts.trunk_calls import OFFER, FragmentAnswer, FragmentOffer, Keeper
+from core.contracts.trunk_calls import OFFER, STATE, AskState, FragmentAnswer, FragmentOffer, Keeper, State
 from core.contracts.trunk_status import GiverStatus
 from core.dht.records import key_digest, make, own_subkey
 from core.experts.dht_directory import DHTDirectory
@@ -450,6 +450,27 @@ async def test_a_syncer_that_only_says_that_it_is_one_is_left(
                     agreed, _ = await other.worker.agree(offer, draw(1).tobytes(), time.monotonic() + PATIENCE_S)
                     assert not agreed.counted
                 await asyncio.sleep(0.1)
+
+
+@pytest.mark.timeout(1200)
+async def test_one_peer_replaces_what_a_new_syncer_has_only_once(tmp_path: Path) -> None:
+    """What it gives is as good, so that its trial says nothing; who waits for a round is refused at each time."""
+    async with trainers(tmp_path, 2) as (made, _):
+        part = min(made[0].syncs or made[1].syncs)
+        syncer, liar = made if part in made[0].syncs else made[::-1]
+
+        async def give(request: AskState, payload: bytes, context: Context) -> tuple[State, bytes]:
+            known = syncer.worker._fragments[request.part]
+            return State(), dump(Fragment(known.numbers * np.float32(1.001), known.fine, known.version + 3))
+
+        liar.node.rpc.register(of_run(STATE, MANIFEST.run_id), AskState, give)
+        for _ in range(5):
+            ahead = FragmentOffer(part, syncer.worker._fragments[part].version + 1, b"", 16, FINE, "ask")
+            with contextlib.suppress(HearthError):
+                method = of_run(OFFER, MANIFEST.run_id)
+                await liar.node.rpc.call(syncer.node.id, method, ahead, FragmentAnswer, deadline_s=PATIENCE_S)
+        assert syncer.worker._fragments[part].version == 1 + 3
+        assert part in syncer.syncs
 
 
 @pytest.mark.timeout(1200)

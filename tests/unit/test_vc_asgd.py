@@ -410,9 +410,9 @@ async def test_an_elected_server_that_refuses_all_is_left_and_none_ends_a_run_th
         assert numbers == ones, "it goes on from its own copy"
 
 
-@pytest.mark.parametrize("gives", ["no work", "no answer"])
+@pytest.mark.parametrize("gives", ["no work", "no answer", "no parameters"])
 async def test_an_elected_server_that_gives_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gives: Literal["no work", "no answer"]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gives: Literal["no work", "no answer", "no parameters"]
 ) -> None:
     """It tells anew all the time that it is the server."""
     ones = np.ones(NUMBERS, np.float32).tobytes()
@@ -423,6 +423,8 @@ async def test_an_elected_server_that_gives_nothing_is_left(
         async def nothing(offer: Offer, payload: bytes, context: Context) -> tuple[Agreed, bytes]:
             if gives == "no answer":
                 await asyncio.Event().wait()
+            if gives == "no parameters":
+                return Agreed(0, 0, 0, 0), b""
             agreed, packed = await answer(offer, payload, context)
             return msgspec.structs.replace(agreed, again_s=0.1), packed
 

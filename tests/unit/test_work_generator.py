@@ -10,7 +10,7 @@ from core.averaging.assimilation import assimilate, kept_share
 from core.averaging.codecs import Numbers
 from core.averaging.packing import pack, unpack
 from core.contracts.errors import ProtocolError
-from core.contracts.trunk import MOST, Offer, VcAsgd
+from core.contracts.trunk import MOST, PARTS, Offer, VcAsgd
 from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import SqliteStore
 from core.swarm.trunk.work_generator import AHEAD, CLIENTS, Subtask, Work, WorkGenerator
@@ -251,6 +251,34 @@ def test_one_that_returns_most_results_does_not_tell_what_is_usual_or_good_enoug
         work.finish(name, subtask, 3, distance, voice)
         work.judge(subtask, 0.5 if honest else 1.0, voice)
     assert work.usual() == 1.0 and max(work.work.means) == 1.0 and not work.stopped
+
+
+def test_many_names_of_one_voice_that_have_returned_much_take_no_more_than_half() -> None:
+    """They renew what they have, and never return it: others get it when it is late."""
+    work, now, got = table(), 0.0, 0
+    names = [f"liar {n}" for n in range(20)]
+    for _ in range(20):
+        for name in names:
+            if (subtask := work.give(name, now, voice="liars")) and work.reserve(name, subtask, now):
+                work.finish(name, subtask, 1, 0.0, "liars")
+    for now in map(float, range(1, 1200)):
+        for name in names:
+            work.give(name, now, voice="liars")
+        for name in ("one", "two"):
+            if subtask := work.give(name, now):
+                got += work.reserve(name, subtask, now)
+                work.finish(name, subtask, 1, 1.0, name)
+    assert got > 1000
+
+
+def test_a_table_that_somebody_made_up_stops_nobody() -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.msgpack.decode(msgspec.msgpack.encode({"generated": MOST // PARTS}), type=Work)
+    work = WorkGenerator(GOOD, Work(judged={9: [0.9]}))
+    for _ in range(40):
+        subtask = work.give("a", 0.0)
+        assert subtask is not None and done(work, "a", subtask, 1.0)
+        work.judge(subtask, 0.5, "a")
 
 
 def test_results_that_nobody_was_asked_for_change_nothing(tmp_path: Path) -> None:

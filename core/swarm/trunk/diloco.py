@@ -45,14 +45,12 @@ from core.swarm.trunk.agreement import HOSTILE_POINTS, POINTS, Agreement, Most, 
 from core.swarm.trunk.differences import Differences, Trial
 from core.swarm.trunk.kept import Kept
 from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, mark
-from core.swarm.trunk.syncer import Syncer
+from core.swarm.trunk.syncer import Claim, Syncer
 from core.swarm.trunk.together import Together
 from core.swarm.trunk.wire import Wire
 
 log = logging.getLogger(__name__)
 
-YOUNG_S = 60.0
-"""For so long after a claim a newer copy that somebody has is gone on from; later nobody replaces what is agreed."""
 FOLDER = "fragments"
 SLACK_S = 30.0
 """For an offer, beside the time that it waits for others."""
@@ -78,7 +76,7 @@ class DiLoCo(Agreement):
         """As they are known here; those that are synced here are their syncers' own."""
         self._syncers: dict[int, Syncer | None] = {}
         """Of the fragments that are synced here; None: nobody has begun it."""
-        self._claimed: dict[int, float] = {}
+        self._claimed: dict[int, Claim] = {}
         self._asking: dict[int, asyncio.Lock] = {}
         self._sizes: dict[int, tuple[int, int]] = {}
         """Numbers of the fragments of the trainer here, and how many of them are fine."""
@@ -153,7 +151,7 @@ class DiLoCo(Agreement):
     def _claim(self, part: int) -> None:
         fragment = self._fragments.get(part)
         self._syncers[part] = Syncer(fragment, self._rules, self._note_clipped) if fragment else None
-        self._claimed[part] = time.monotonic()
+        self._claimed[part] = Claim()
         self._leases.keepers[self._members.me] = self._self()
         log.info("Syncs fragment %d of the trunk from version %d on.", part, fragment.version if fragment else 0)
 
@@ -367,7 +365,7 @@ class DiLoCo(Agreement):
 
     async def _catch_up(self, part: int, peer: PeerId) -> None:
         """Somebody got a round of the former syncer that this one did not: go on from that, not long after a claim."""
-        if time.monotonic() - self._claimed[part] > YOUNG_S:
+        if not (claim := self._claimed[part]).takes_from(self._node.pool.voter(peer)):
             return
         _, data = await self._node.call(peer, self._state, AskState(part), State, deadline_s=SLACK_S)
         if not data:
@@ -383,14 +381,16 @@ class DiLoCo(Agreement):
             for made in rounds:
                 newer.apply(made)
         verdict = await self._together.alone(part, newer.numbers.tobytes())
-        if verdict != "good":
+        if verdict in POINTS:
             self._node.strike(peer, POINTS[verdict])
             raise CallRefused(f"What you have of fragment {part} of the trunk is {verdict}.")
-        if part not in self._syncers or self._fragments.get(part) is not known:
-            return  # it is another one's, or has gone on, meanwhile
+        untold = verdict is None and known and rounds is None  # where nobody trains only what follows is taken
+        if untold or part not in self._syncers or self._fragments.get(part) is not known:
+            return  # or it is another one's, or has gone on, meanwhile
         self._fragments[part] = newer
         self._leave(part)  # who waits is to offer again: it may be counted by now
         self._claim(part)
+        self._claimed[part] = claim
 
     async def _give(self, request: AskState, payload: bytes, context: Context) -> tuple[State, bytes]:
         fragment = self._fragments.get(request.part)

@@ -123,7 +123,7 @@ class Matchmaking:
         self._sequences = Newest[bytes, int](KNOWN)
         """Of the wishes of those who are known."""
         self._near: Collection[PeerId] = ()
-        self._idle: Collection[PeerId] = ()
+        self._is_idle: Callable[[PeerId], bool] = lambda peer: False
         self._gathering: dict[PeerId, tuple[Wish, asyncio.Future[Invitation]]] = {}
         self._came = asyncio.Event()
         self._follows: PeerAddress | None = None
@@ -139,7 +139,7 @@ class Matchmaking:
         is_over: Callable[[], bool] = lambda: False,
         *,
         near: Collection[PeerId] = (),
-        idle: Collection[PeerId] = (),
+        is_idle: Callable[[PeerId], bool] = lambda peer: False,
     ) -> Group | None:
         """A group for a round.
 
@@ -149,7 +149,7 @@ class Matchmaking:
             within_s: the group is what it is after this.
             is_over: whether the round has taken place without this peer.
             near: those that are waited for; others may come, too, but fill no group. None: anybody is.
-            idle: those that nobody is to be in a group with.
+            is_idle: whether nobody is to be in a group with a peer.
 
         Returns:
             None if nobody else came.
@@ -162,7 +162,7 @@ class Matchmaking:
         if loop.time() < self._equal_until:
             wish = msgspec.structs.replace(wish, ability=msgspec.structs.replace(wish.ability, solver=""))
         self._wish, self._follows, self._known = wish, None, {wish.address.peer: wish.address}
-        self._near, self._idle = near, idle
+        self._near, self._is_idle = near, is_idle
         if wish.step != self._step:
             self._step, self._vain, self._sent_on = wish.step, Counter(), Counter()
         key, vain = f"{self._run_id}.round.{wish.step}", self._vain.total()
@@ -201,7 +201,8 @@ class Matchmaking:
         """Who gathers, as far as is known here."""
         for record, other in told(await self._dht.get(key), Wish):
             fits = (other.step, other.numbers) == (wish.step, wish.numbers)
-            if fits and other.address.peer == record.peer not in self._idle and other.address.addresses:
+            fits = fits and other.address.peer == record.peer and not self._is_idle(PeerId(record.peer))
+            if fits and other.address.addresses:
                 self._known[record.peer] = other.address
                 self._sequences[record.peer] = record.sequence
 
@@ -305,7 +306,7 @@ class Matchmaking:
         future: asyncio.Future[Invitation] = asyncio.get_running_loop().create_future()
         if self._follows is not None and self._follows.peer != context.peer:
             future.set_result(Invitation(None, self._follows))
-        elif context.peer in self._idle:
+        elif self._is_idle(context.peer):
             raise RemoteFault("idle", "You came to rounds before, and did nothing.")
         elif len(self._gathering) >= 2 * MEMBERS and context.peer not in {*self._gathering, *self._near}:
             raise RemoteFault("full", "This group is full.")

@@ -50,9 +50,14 @@ class Meeting:
         near = self._standings.near(step)
         most = min(max(2, 1 + len(near)), MEMBERS)
         wish = await wish_of(self._node, step, self._numbers, most, sends=sends, helps=helps)
-        idle = self._standings.idle(step)
+        known = self._standings
         group = await self._matchmaking.find(
-            wish, most, within_s, lambda: self._standings.is_taken(step), near=near, idle=idle
+            wish,
+            most,
+            within_s,
+            lambda: known.is_taken(step),
+            near=near,
+            is_idle=lambda peer: known.is_idle(peer, step),
         )
         came = {PeerId(member.peer) for member in group.members} if group else set()
         gatherer = self._matchmaking.gatherer
@@ -78,11 +83,13 @@ class Meeting:
         Raises:
             RoundVoid: there is no result here.
         """
+        members = [PeerId(member.peer) for member in group.members]
+        idle = [peer for peer in members if self._standings.is_idle(peer, step)]
         try:
-            result = await self._rounds.average(group, vector, samples, idle=self._standings.idle(step))
+            result = await self._rounds.average(group, vector, samples, idle=idle)
         except RoundVoid as error:
             self._matchmaking.spoilt()
             self._standings.met(step, (), idle=[PeerId(peer) for peer in error.spoilt_by])
             raise
-        self._standings.met(step, [PeerId(member.peer) for member in group.members], idle=result.late)
+        self._standings.met(step, members, idle=result.late)
         return result

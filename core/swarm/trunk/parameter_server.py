@@ -102,7 +102,9 @@ class ParameterServer:
         if current is None:
             return Agreed(0, 0, 0, 0, counted), None
         holding = [self._subtask(version) for version in offer.holding]
-        given, stopped, work = self._change(lambda work: (work.give(client, now, holding), work.stopped, work.work))
+        given, stopped, work = self._change(
+            lambda work: (work.give(client, now, holding, voice), work.stopped, work.work)
+        )
         busy = len({each.client for each in work.open if each.client is not None})
         if given is None:
             again_s = STOPPED_S if stopped else AGAIN_S

@@ -80,6 +80,7 @@ class Reducing:
         own: Sent | None,
         blame: "Blame",
         repeats: Callable[[int, float], bool],
+        first_s: float = 0.0,
     ) -> None:
         """Nothing has come yet.
 
@@ -92,6 +93,7 @@ class Reducing:
             own: this member's vector, if it has one.
             blame: told of a sender that sends what nobody honest does.
             repeats: whether a sender's vector, of this norm, was in a round before.
+            first_s: that the first chunk may take on a slow line, as others are on their way beside it.
         """
         self._repeats, self._most_samples = repeats, most_samples
         self._chunks, self._codec, self._clip, self._own, self._blame = chunks, codec, clip, own, blame
@@ -115,7 +117,7 @@ class Reducing:
         self.answers: dict[int, Answer] = {}
         self.complete = asyncio.Event()
         self._since = now = asyncio.get_running_loop().time()
-        self._heard = dict.fromkeys(senders, now)
+        self._heard = dict.fromkeys(senders, now + first_s)
         self._held_up = dict.fromkeys(senders, 0.0)
         """For how many seconds the others waited for each, until `_since`."""
         for number in chunks:
@@ -136,7 +138,8 @@ class Reducing:
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         if sender in self._missing[number]:  # else it comes too late to count
             self._note_waiting()
-            self._heard[sender] = asyncio.get_running_loop().time()
+            if number == self._rest[-1]:  # others after it prove nothing
+                self._heard[sender] = asyncio.get_running_loop().time()
             try:
                 vector = decode(payload, self._codec, span.stop - span.start)
                 if squared_norm(vector) > (ROUNDED * chunk.norm) ** 2:
@@ -182,7 +185,7 @@ class Reducing:
             owing, rest = self._owing(), [grace_s]
             for sender in [*self._heard]:
                 if sender not in owing:
-                    self._heard[sender] = clock()
+                    self._heard[sender] = max(self._heard[sender], clock())
                     continue
                 left = min(self._heard[sender] + grace_s - clock(), whole_s - self._held_up[sender])
                 rest.append(left)
@@ -286,4 +289,6 @@ class Pass:
         self.reports: dict[int, Report] = {}
         self.reported = asyncio.Event()
         """More than half of the members have, or one more."""
-        self.told: asyncio.Future[Told] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self.told: asyncio.Future[Told] = loop.create_future()
+        self.began = loop.time()

@@ -12,7 +12,8 @@ the verdict takes nothing and is one step behind.
 
 Whoever does not go on costs the others `grace_s` at most: a sender is left out by the reducers after half of it, a
 reducer given up after three quarters, and the leader waits a quarter for the last reports. Who goes on, but by a line
-slower than `LEAST_RATE`, costs what the vector takes at that, and is late.
+slower than `LEAST_RATE`, costs what the vector takes at that, both ways, and is late. As one may hold up some and not
+others, all wait for the leader as long as it may have been held up.
 """
 
 import asyncio
@@ -30,6 +31,7 @@ from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, NetworkE
 from core.contracts.expert_calls import encoded_size
 from core.contracts.net import of_run
 from core.contracts.trunk_rounds import (
+    CHUNK,
     LARGEST_NORM,
     MEMBERS,
     SAMPLES,
@@ -47,14 +49,14 @@ from core.identity import PeerId, verify
 from core.net.rpc import RpcNode
 from core.swarm.trunk.agreement import LIE
 from core.swarm.trunk.ballot import Piece, Span, can_be, chunks_of, decide, first_pieces, leader_of, pieces_again
-from core.swarm.trunk.reducing import LEFT, Answer, Pass, Reducing, Sent, Window
+from core.swarm.trunk.reducing import LEAST, LEFT, Answer, Pass, Reducing, Sent, Window
 
 log = logging.getLogger(__name__)
 
 SENDER, REDUCER, REPORTS = 0.5, 0.75, 0.25
 """Parts of the grace; see above."""
-LEAST_RATE = 1 << 16
-"""Bytes a second at which a member takes part at least."""
+LEAST_RATE = 1 << 17
+"""Bytes a second at which a member takes part at least: 1 Mbit/s."""
 LEAVE_S = 5.0
 """For telling the others that this member goes."""
 WITHHELD = 4.0
@@ -116,7 +118,11 @@ class Round:
         self.sent = None if vector is None else Sent(vector, samples, norm)
         self.out = None if vector is None else np.full_like(vector, np.nan)  # what does not come is seen
         self._used, self.most_samples, self._idle = used, most_samples, idle
-        self._whole_s = encoded_size(group.codec, sum(group.shares)) / LEAST_RATE
+        whole, reducers = encoded_size(group.codec, sum(group.shares)), sum(map(bool, group.shares))
+        chunk = encoded_size(group.codec, CHUNK[group.codec])
+        self._whole_s, self._first_s = (size / LEAST_RATE for size in (whole, min(whole, max(LEAST, reducers) * chunk)))
+        self._longest_s = (SENDER + REDUCER) * group.grace_s + self._first_s + 2 * self._whole_s
+        """That a pass may take, whoever holds it up."""
         self._passes: dict[int, Pass] = {}
         self._left: set[int] = set()
         self.silent: set[int] = set()
@@ -199,7 +205,6 @@ class Round:
                 if digest and digest != pass_.digests[place]:
                     raise RoundVoid("The others went on without this peer, which did not get all of the result.")
             least = Averaged(min(least.samples, pass_.least.samples), min(least.peers, pass_.least.peers))
-            self.silent |= {*pass_.alive} - {*verdict.alive} - {self.here} - self._left
             if not verdict.lost:
                 if self.out is not None and not np.isfinite(self.out).all():
                     raise RoundVoid("Not all of the result came.")
@@ -224,7 +229,7 @@ class Round:
         senders = [each for each in alive if self.group.sends[each] and self.peers[each] not in self._idle]
         of = mine, {*senders} - {self.here}, self.group.codec, self.group.clip, self.most_samples, self.sent
         async with self._begun:
-            reducing = Reducing(*of, self.blame, self.repeats)
+            reducing = Reducing(*of, self.blame, self.repeats, self._first_s)
             pass_ = self._passes[attempt] = Pass(reducing, attempt, pieces, chunks, alive)
             self._begun.notify_all()
         return pass_
@@ -273,7 +278,6 @@ class Round:
         patience = REDUCER * self.group.grace_s
         others = {piece.reducer for piece in pass_.pieces} - {self.here}
         clock, window = asyncio.get_running_loop().time, Window(len(others))
-        ends = clock() + patience + 2 * sum(self.group.sends) * self._whole_s  # it waits for senders as slow as may be
         hashes: dict[int, bytes] = {}
 
         async def one(number: int, span: Span) -> None:
@@ -286,18 +290,19 @@ class Round:
             assert self.out is not None
             pass_.squares[place] += squared_norm(self.out[span.start : span.stop])
             if not limit.expired():  # what came in the last moment lets nobody wait longer
-                limit.reschedule(min(clock() + patience, ends))
+                limit.reschedule(min(clock() + patience, pass_.began + self._longest_s))
             window.answered(clock() - began)
 
         try:
-            async with asyncio.timeout(patience) as limit, asyncio.TaskGroup() as calls:
+            async with asyncio.timeout(patience + self._first_s) as limit, asyncio.TaskGroup() as calls:
                 for number, span in chunks.items():
                     await window.free.acquire()
                     calls.create_task(one(number, span))
         except* (HearthError, TimeoutError) as errors:
             log.info("member %s does not reduce its share: %r", reducer.hex()[:8], errors.exceptions[0])
-            if not hashes and any(isinstance(error, TimeoutError) for error in errors.exceptions):
-                self.silent.add(pass_.pieces[place].reducer)  # no sender can keep it so long from the first chunk
+            is_over = not hashes or clock() >= pass_.began + self._longest_s  # no sender can keep it so long
+            if is_over and any(isinstance(error, TimeoutError) for error in errors.exceptions):
+                self.silent.add(pass_.pieces[place].reducer)
             if any(isinstance(error, ProtocolError) for error in errors.exceptions):
                 self.blame(pass_.pieces[place].reducer, "What it gave is no mean.")
         else:
@@ -352,13 +357,12 @@ class Round:
 
     async def _decide(self, pass_: Pass) -> Told:
         """As the leader: wait for the reports and say what they mean."""
-        loop, limit = asyncio.get_running_loop(), None
-        began = loop.time()
+        loop, limit = asyncio.get_running_loop(), pass_.began + self._longest_s + REPORTS * self.group.grace_s
         while {*pass_.alive} - pass_.reports.keys() - self._left:
-            if limit is None and 2 * len(pass_.reports) > len(pass_.alive):
-                limit = loop.time() + REPORTS * self.group.grace_s
+            if 2 * len(pass_.reports) > len(pass_.alive):
+                limit = min(limit, loop.time() + REPORTS * self.group.grace_s)
             try:
-                async with asyncio.timeout_at(limit or began + self.group.grace_s):
+                async with asyncio.timeout_at(limit):
                     await pass_.reported.wait()
             except TimeoutError:
                 break
@@ -372,7 +376,8 @@ class Round:
         """Report to the leader and hear its verdict; if it does not answer, ask the others for it."""
         others = [member for member in pass_.alive if member not in (self.here, self.leader)]
         heard = Heard(self.group.key, pass_.attempt)
-        limit_s = (1 + REPORTS) * self.group.grace_s
+        ends = pass_.began + self._longest_s + 2 * REPORTS * self.group.grace_s
+        limit_s = ends - asyncio.get_running_loop().time()
         for member, name, request in [
             (self.leader, "trunk.report", report),
             *((member, "trunk.heard", heard) for member in others),

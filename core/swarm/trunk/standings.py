@@ -21,7 +21,6 @@ from core.contracts.trunk import Gathered, Reached
 from core.contracts.trunk_rounds import MEMBERS, Noted, Standing
 from core.dht.records import own_subkey, told
 from core.identity import PeerId
-from core.net.crowds import voter_of
 from core.net.limits import Newest
 from core.net.rpc import Context, Payload
 from core.swarm.members import Members
@@ -69,8 +68,8 @@ class Standings:
         """The newest record of each that did not come to a round."""
         self._missed: dict[PeerId, tuple[int, int]] = {}
         """How often in a row each did not come, and the next step that waits for it."""
-        self._idle: dict[PeerId, tuple[int, int]] = {}
-        """Likewise, how often each came and did nothing."""
+        self._idle = Newest[bytes, tuple[int, int]](PARTNERS)
+        """Likewise, how often those of a block of addresses came and did nothing: a key costs nothing, nor a record."""
         self._cut: dict[PeerId, int] = {}
         """The last step for which not all of a peer's samples counted: it is named once."""
         self.trainers: dict[PeerId, Standing] = {}
@@ -226,8 +225,7 @@ class Standings:
         said = dict[bytes, int]()
         for peer, each in self.trainers.items():
             if each.version >= version - 1:
-                link = self._node.pool.links.get(peer)
-                voter = voter_of(link.branch) if link else peer
+                voter = self._node.pool.voter(peer)
                 said[voter] = min(said.get(voter, each.enough), each.enough)
         return by_most(said.values())
 
@@ -237,17 +235,19 @@ class Standings:
         near = {peer for peer, each in known if abs(each.version - version) <= 1}
         return near - self._absent.keys() - self._resting(version)
 
-    def idle(self, version: int) -> set[PeerId]:
-        """The peers that came to rounds and did nothing, several times: a step lets nobody wait for them.
+    def is_idle(self, peer: PeerId, version: int) -> bool:
+        """Whether a step lets nobody wait for a peer that comes, as it did nothing in rounds before, several times.
 
         Args:
+            peer: who it is.
             version: the step.
         """
-        return {peer for peer, (_, step) in self._idle.items() if step > version}
+        return self._idle.get(self._node.pool.voter(peer), (0, version))[1] > version
 
     def _resting(self, version: int) -> set[PeerId]:
         """The peers that a step does not wait for, as they did not come several times, or did nothing."""
-        return {peer for peer, (_, step) in self._missed.items() if step > version} | self.idle(version)
+        missed = {peer for peer, (_, step) in self._missed.items() if step > version}
+        return missed | {peer for peer in {**self.trainers, **self.helpers} if self.is_idle(peer, version)}
 
     def met(
         self, version: int, came: Collection[PeerId], absent: Collection[PeerId] = (), idle: Collection[PeerId] = ()
@@ -265,17 +265,15 @@ class Standings:
             idle: those that spoilt it, or did nothing in it.
         """
         self._missed = {peer: each for peer, each in self._missed.items() if peer in self._sequences}
-        self._idle = {peer: each for peer, each in self._idle.items() if peer in self._sequences}
         for peer in came:
             self._partners[peer] = None
             self._missed.pop(peer, None)
             if peer not in idle:
-                self._idle.pop(peer, None)
-        for counts, peers in ((self._missed, absent), (self._idle, idle)):
-            for peer in peers:
-                times = counts.get(peer, (0, 0))[0] + 1
-                rests = min(2 ** (times - 1) - 1, RESTS)
-                counts[peer] = times, version + 1 + rests if rests else version
+                self._idle.pop(self._node.pool.voter(peer), None)
+        for peer in absent:
+            self._missed[peer] = _once_more(self._missed.get(peer), version)
+        for voter in {self._node.pool.voter(peer) for peer in idle}:
+            self._idle[voter] = _once_more(self._idle.get(voter), version)
         self._absent |= {peer: self._sequences[peer] for peer in {*absent, *idle} if peer in self._sequences}
 
     def who_came_to(self, trunk: Reached) -> list[PeerId]:
@@ -322,3 +320,10 @@ class Standings:
         [(digest, count)] = Counter(named.values()).most_common(1) or [(b"", 0)]
         able = 1 + len({*givers} or self.voters(version) | named.keys())
         return digest, [peer for peer, name in named.items() if name == digest and 2 * count >= able]
+
+
+def _once_more(before: tuple[int, int] | None, version: int) -> tuple[int, int]:
+    """How often in a row a peer was of no use, and the next step that it may hold up: at first the next one."""
+    times = 1 + (before[0] if before else 0)
+    rests = min(2 ** (times - 1) - 1, RESTS)
+    return times, version + 1 + rests if rests else version

@@ -2,14 +2,36 @@
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Callable
 
 from core.averaging.fragment import Collecting, Fragment
 from core.contracts.errors import CallRefused, ProtocolError
 from core.contracts.trunk import Diloco
 
+YOUNG_S = 60.0
+"""For so long after a claim a newer copy that somebody has is gone on from; later nobody replaces what is agreed."""
 USED = 1 << 14
 """Differences that a syncer knows again: hundreds of rounds of dozens of trainers."""
+
+
+class Claim:
+    """On a fragment: who has a newer copy may say so once, and all of a block of addresses together, so that nobody
+    replaces what is agreed again and again."""
+
+    def __init__(self) -> None:
+        """It is made now."""
+        self._ends, self._heard = time.monotonic() + YOUNG_S, set[bytes]()
+
+    def takes_from(self, voter: bytes) -> bool:
+        """Whether a copy is taken from a peer; then it is the last one.
+
+        Args:
+            voter: of `core.net.crowds.voter_of`.
+        """
+        takes = time.monotonic() < self._ends and voter not in self._heard
+        self._heard.add(voter)
+        return takes
 
 
 class Syncer:

@@ -99,8 +99,8 @@ class Together:
                     self._waiting.pop(part, None)
             return self._verdicts[part]
 
-    async def alone(self, part: int, numbers: bytes) -> Verdict:
-        """On a fragment whose syncer is here. Where nobody trains, it is good: those who follow try it.
+    async def alone(self, part: int, numbers: bytes) -> Verdict | None:
+        """On a fragment whose syncer is here; None: it cannot be told, as where nobody trains. Those who follow try it.
 
         Args:
             part: which it is.
@@ -108,7 +108,7 @@ class Together:
         """
         with contextlib.suppress(CallTimeout):
             return (await self._judge({part: numbers}))[part]
-        return "good"
+        return None
 
     async def _judge(self, numbers: Mapping[int, bytes]) -> dict[int, Verdict]:
         """All at once; if that is not good, each by itself. The trainer of a PC that was away still has old ones when

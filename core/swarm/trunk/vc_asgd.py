@@ -25,7 +25,6 @@ from core.contracts.taking_on import Verdict
 from core.contracts.trunk import Agreed, Offer, VcAsgd
 from core.contracts.trunk_status import GiverStatus, PartStatus, ReducerStatus
 from core.identity import parse_peer, peer_text
-from core.net.crowds import voter_of
 from core.net.limits import Newest
 from core.net.rpc import Context
 from core.pipe.frames import Payload
@@ -188,6 +187,11 @@ class ParameterServers(Agreement):
                 if self._lease:
                     self._lease.failed(server, gone=not isinstance(error, CallRefused))
                 continue
+            if not answer and (payload or self._best):
+                if self._lease:
+                    self._lease.failed(server, gone=False)
+                failed = NetworkError(f"Server {server[:8]} keeps nothing of what is learnt.")
+                continue
             try:
                 vector = await self._taken(server, answer) if answer else b""
                 samples = min(agreed.samples, self._most().samples)
@@ -246,8 +250,7 @@ class ParameterServers(Agreement):
         if not self._is_server:
             raise CallRefused("This peer is not the run's parameter server. Ask another one.")
         peer, node, far = peer_text(context.peer), self._members.node, list[float]()
-        link = node.pool.links.get(context.peer)
-        voice = voter_of(link.branch).hex()[:NAME] if link else peer
+        voice = node.pool.voter(context.peer).hex()[:NAME]
 
         def serve() -> tuple[Agreed, bytes, PartStatus | None]:
             given = self._unpacked(payload) if payload else b""

@@ -17,9 +17,9 @@ AHEAD = 4
 """Epochs from which subtasks are given at once: nobody waits for an epoch's last subtasks, which may time out twice."""
 CLIENTS = 1000
 """Remembered; who has returned nothing yet and then who was not heard of for longest is forgotten first."""
-NEW_SHARE = 0.5
-"""Of all subtasks that can be open: clients that have returned nothing yet hold no more together, once others have.
-Anybody can have a thousand names; those who work still get work."""
+SHARE = 0.5
+"""Of all subtasks that can be open: clients that have returned nothing yet hold no more together, once others have, nor
+do all of one voice where there are others. Anybody can have a thousand names; those who work still get work."""
 RENEWED = 3.0
 """Times the time-out: as long as one client keeps a subtask at most, however often it asks for it again."""
 EPOCHS = 1000
@@ -71,6 +71,7 @@ class Client(msgspec.Struct, array_like=True):
     late: Whole = 0
     parts: set[Part] = set()
     """Of the data, that it has been given: it has these files."""
+    voice: Name = ""
 
     @property
     def reliability(self) -> float:
@@ -106,7 +107,7 @@ class Work(msgspec.Struct):
     """Of the last results of each voice from the servers' parameters, as they arrived; who gave last is last."""
 
     def __post_init__(self) -> None:
-        check_possible(self.turns)
+        check_possible(self.turns, self.generated * PARTS)
 
 
 class WorkGenerator:
@@ -125,7 +126,7 @@ class WorkGenerator:
         """Whether the accuracy is reached: no more work. A manifest that wants more goes on."""
         return self._rules.accuracy is not None and self.work.best >= self._rules.accuracy
 
-    def give(self, client: str, now: float, holding: Collection[Subtask] = ()) -> Subtask | None:
+    def give(self, client: str, now: float, holding: Collection[Subtask] = (), voice: str = "") -> Subtask | None:
         """The next subtask for a client; None: there is none for it now.
 
         It is first given what it had before it was restarted. Then subtasks of earlier epochs come before later ones,
@@ -137,10 +138,12 @@ class WorkGenerator:
             client: its name.
             now: seconds.
             holding: subtasks that it still works on; it gets one more.
+            voice: as in `finish`; empty: its own.
         """
         self._expire(now)
         self.work.turns += 1
         known = self._heard_of(client)
+        known.voice = voice or client
         if self.stopped:
             return None
         held = [each for each in self.work.open if each.client == client and not each.arrived]
@@ -151,7 +154,7 @@ class WorkGenerator:
         if len(held) >= self._rules.at_once or self._crowded(known):
             return None
         self._generate()
-        waiting = [each for each in self.work.open if each.client is None] or self._held_up(known)
+        waiting = [each for each in self.work.open if each.client is None] or self._held_up(known, now)
         if not waiting:
             return None
         others = {part for other in self.work.clients.values() if other is not known for part in other.parts}
@@ -230,7 +233,8 @@ class WorkGenerator:
                 break
             work.means = [*work.means[1 - EPOCHS :], statistics.mean(work.judged.pop(epoch))]
             lately = [said for at, said in work.said.values() if at > epoch - AHEAD]
-            work.best = max(work.best, min(work.means[-1], statistics.median_low(lately)))
+            if lately:  # else the table is of somebody who made it up
+                work.best = max(work.best, min(work.means[-1], statistics.median_low(lately)))
 
     def _expire(self, now: float) -> None:
         for each in self.work.open:
@@ -249,26 +253,29 @@ class WorkGenerator:
                 work.generated += 1
                 work.open += [Open(Subtask(work.generated, part)) for part in range(self._rules.parts)]
 
-    def _held_up(self, known: Client) -> list[Open]:
-        """The subtask, if there is one, for which a client that returns what it is given need not wait: of those that
-        clients hold which have returned nothing yet, or seldom, the one that was given first. Else one name that takes
-        a subtask and never returns it would have all wait for the time-out."""
-        clients = self.work.clients
-        held = [
-            each
-            for each in self.work.open
-            if not each.arrived and clients.get(each.client or "", Client()).reliability <= RETRY_SHARE
-        ]
-        return [min(held, key=lambda each: each.since)] if held and known.reliability > RETRY_SHARE else []
+    def _held_up(self, known: Client, now: float) -> list[Open]:
+        """The subtask, if there is one, for which this client need not wait: of those that others have for longer than
+        the time-out, or, if this one returns what it is given, that those have which have returned nothing yet, or
+        seldom, the one that was given first. Else one name that keeps a subtask would have all wait for it."""
+        since, trusted = now - self._rules.timeout_s, known.reliability > RETRY_SHARE
+        held = list[Open]()
+        for each in self.work.open:
+            holder = self.work.clients.get(each.client or "", Client())
+            is_late = each.since <= since and known.reliability >= RETRY_SHARE and holder.voice != known.voice
+            if not each.arrived and (is_late or (trusted and holder.reliability <= RETRY_SHARE)):
+                held.append(each)
+        return [min(held, key=lambda each: each.since)] if held else []
 
     def _crowded(self, known: Client) -> bool:
-        """Whether those who have returned nothing yet, as this client, have enough."""
-        clients = self.work.clients
+        """Whether those of this client's voice, or those who have returned nothing yet, as this one, have enough."""
+        clients, most = self.work.clients, max(1.0, SHARE * AHEAD * self._rules.parts)
+        holders = [clients.get(each.client) for each in self.work.open if each.client is not None]
+        alike = sum(holder is not None and holder.voice == known.voice for holder in holders)
+        if alike >= most and any(each.voice != known.voice for each in clients.values()):
+            return True
         if known.returned or not any(each.returned for each in clients.values()):
             return False
-        holders = [clients.get(each.client) for each in self.work.open if each.client is not None]
-        new = sum(holder is None or not holder.returned for holder in holders)
-        return new >= max(1.0, NEW_SHARE * AHEAD * self._rules.parts)
+        return sum(holder is None or not holder.returned for holder in holders) >= most
 
     def _heard_of(self, client: str) -> Client:
         clients = self.work.clients
