@@ -122,7 +122,7 @@ class Matchmaking:
         """Of the last group, or who was asked for it."""
         self._sequences = Newest[bytes, int](KNOWN)
         """Of the wishes of those who are known."""
-        self._near: Collection[PeerId] = ()
+        self._near: Callable[[], Collection[PeerId]] = tuple
         self._is_idle: Callable[[PeerId], bool] = lambda peer: False
         self._gathering: dict[PeerId, tuple[Wish, asyncio.Future[Invitation]]] = {}
         self._came = asyncio.Event()
@@ -138,7 +138,7 @@ class Matchmaking:
         within_s: float,
         is_over: Callable[[], bool] = lambda: False,
         *,
-        near: Collection[PeerId] = (),
+        near: Callable[[], Collection[PeerId]] = tuple,
         is_idle: Callable[[PeerId], bool] = lambda peer: False,
     ) -> Group | None:
         """A group for a round.
@@ -148,7 +148,7 @@ class Matchmaking:
             most: members that fill it, `MEMBERS` or fewer.
             within_s: the group is what it is after this.
             is_over: whether the round has taken place without this peer.
-            near: those that are waited for; others may come, too, but fill no group. None: anybody is.
+            near: those that fill the group; others may come, too. None: anybody does.
             is_idle: whether nobody is to be in a group with a peer.
 
         Returns:
@@ -174,7 +174,7 @@ class Matchmaking:
                     group = await self._join(first, wish, within_s + ANSWER_S)
                     if group is not None:
                         return group
-                elif self._awaited() + 1 >= most or loop.time() >= ends:
+                elif self._filled() + 1 >= most or loop.time() >= ends:
                     group = await self._close(wish)
                     if group is None and self._vain.total() == vain:
                         self._vain.clear()  # nobody else is there
@@ -263,18 +263,18 @@ class Matchmaking:
         planned = self._codec, self._grace_s, self._clip, tuple(await asyncio.to_thread(self._share, wishes))
         return planned == (group.codec, group.grace_s, group.clip, group.shares)
 
-    def _awaited(self) -> int:
-        """How many of those have come that are waited for."""
-        return sum(not self._near or peer in self._near for peer in self._gathering)
+    def _filled(self) -> int:
+        """How many have come of those that fill the group."""
+        near = self._near()
+        return sum(not near or peer in near for peer in self._gathering)
 
     async def _close(self, wish: Wish) -> Group | None:
         """The group of those who came and are there yet, the same for all: a round would wait for a frozen one."""
         asked = {*self._gathering}
         silent = asked - await self._node.pool.living(asked)
         here = {peer: came for peer, came in self._gathering.items() if peer not in silent and not came[1].done()}
-        came = {
-            peer: here[peer] for peer in sorted(here, key=lambda peer: (peer not in self._near, peer))[: MEMBERS - 1]
-        }
+        near = self._near()
+        came = {peer: here[peer] for peer in sorted(here, key=lambda peer: (peer not in near, peer))[: MEMBERS - 1]}
         if not came:
             return None
         wishes = [wish, *(other for other, _ in came.values())]
@@ -308,7 +308,7 @@ class Matchmaking:
             future.set_result(Invitation(None, self._follows))
         elif self._is_idle(context.peer):
             raise RemoteFault("idle", "You came to rounds before, and did nothing.")
-        elif len(self._gathering) >= 2 * MEMBERS and context.peer not in {*self._gathering, *self._near}:
+        elif len(self._gathering) >= 2 * MEMBERS and context.peer not in {*self._gathering, *self._near()}:
             raise RemoteFault("full", "This group is full.")
         else:
             self._gathering[context.peer] = request, future

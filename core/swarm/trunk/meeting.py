@@ -56,13 +56,13 @@ class Meeting:
             most,
             within_s,
             lambda: known.is_taken(step),
-            near=near,
+            near=lambda: known.near(step),
             is_idle=lambda peer: known.is_idle(peer, step),
         )
         came = {PeerId(member.peer) for member in group.members} if group else set()
         gatherer = self._matchmaking.gatherer
         if gatherer == self._node.peer or self._standings.are_most(group.trainers() if group else (), step):
-            waited = near - came
+            waited = near - came if 1 + len(came & known.near(step)) < most else set()
         else:  # where the others have gone its gatherer alone knows
             waited = near & {gatherer} - came
         if not self._standings.is_taken(step):
