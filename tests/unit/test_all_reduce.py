@@ -23,8 +23,7 @@ from core.identity import Identity
 from core.net.endpoint import LOOPBACK
 from core.net.rpc import Context, Payload, RpcNode
 from core.swarm.trunk.all_reduce import AllReduce
-from core.swarm.trunk.ballot import decide, first_pieces, leader_of, pieces_again
-from core.swarm.trunk.round import Result
+from core.swarm.trunk.ballot import Result, decide, first_pieces, leader_of, pieces_again
 from tests.digits_layer import BATCH, digits
 
 RUN = "run-1"

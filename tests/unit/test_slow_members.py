@@ -21,12 +21,11 @@ from core.contracts.trunk_rounds import CHUNK as CHUNKS
 from core.contracts.trunk_rounds import Averaged, Chunk, Group, Verdict
 from core.identity import PeerId
 from core.net.rpc import Context, Payload
-from core.swarm.trunk import dedloc
+from core.swarm.trunk import ballot, dedloc
 from core.swarm.trunk import round as rounds
 from core.swarm.trunk.all_reduce import AllReduce
-from core.swarm.trunk.ballot import decide
+from core.swarm.trunk.ballot import Result, decide
 from core.swarm.trunk.reducing import Answer
-from core.swarm.trunk.round import Result
 from tests.dht_peers import peers
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.unit.test_all_reduce import (
@@ -84,7 +83,7 @@ async def test_who_gives_chunk_after_chunk_very_slowly_is_left_out(
 ) -> None:
     """Each comes just in time; all of them would take minutes."""
     *honest, liar = await start(3)
-    monkeypatch.setattr(rounds, "LEAST_RATE", 4 * MANY * CHUNK)
+    monkeypatch.setattr(ballot, "LEAST_RATE", 4 * MANY * CHUNK)
     which = group([*honest, liar], [MANY * CHUNK, 0, 0], grace_s=12.0, leader=0)
     liar.node.learn(which.members[0])
     given: list[asyncio.Task[None]] = []
@@ -174,7 +173,7 @@ async def test_a_reducer_that_answers_ever_again_just_in_time_is_late(
 ) -> None:
     swarm = await start(3)
     liar = swarm[-1]
-    monkeypatch.setattr(rounds, "LEAST_RATE", 4 * MANY * CHUNK)
+    monkeypatch.setattr(ballot, "LEAST_RATE", 4 * MANY * CHUNK)
     grace_s, lock = 4.0, defaultdict[bytes, asyncio.Lock](asyncio.Lock)
     which, on = group(swarm, [CHUNK, CHUNK, MANY * CHUNK], grace_s=grace_s, leader=0), liar.rounds._on_chunk
 

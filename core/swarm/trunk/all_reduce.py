@@ -13,8 +13,9 @@ from core.contracts.trunk_rounds import CHUNK, SAMPLES, Chunk, Group, Heard, Lea
 from core.identity import PeerId
 from core.net.limits import Newest
 from core.net.rpc import Context, Payload, RpcNode
+from core.swarm.trunk.ballot import Result
 from core.swarm.trunk.reducing import WINDOW, Answer, Pass
-from core.swarm.trunk.round import Result, Round
+from core.swarm.trunk.round import Round
 
 EARLY = 4 * WINDOW
 """Calls of one peer that may wait for a round which has not begun here: of some reducers' windows."""

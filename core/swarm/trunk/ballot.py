@@ -4,8 +4,69 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from core.contracts.expert_calls import Codec
+from core.averaging.codecs import Numbers
+from core.contracts.expert_calls import Codec, encoded_size
 from core.contracts.trunk_rounds import CHUNK, PASSES, Group, Report, Verdict
+from core.identity import PeerId
+
+SENDER, REDUCER, REPORTS = 0.5, 0.75, 0.25
+"""Parts of a group's grace: see `core.swarm.trunk.round`."""
+LEAST_RATE = 1 << 18
+"""Bytes a second at which a member takes part at least: 2 Mbit/s."""
+LEAST = 6
+"""Chunks under way to all reducers: while some are sent others are averaged and come back, so that no line is idle."""
+
+
+class Limits(NamedTuple):
+    """How long the members of a group wait for each other, in seconds."""
+
+    first: float
+    """More, for a first chunk: on a slow line others are on their way beside it."""
+    silent: float
+    """For a chunk of a sender that all others wait for."""
+    sender: float
+    """For all of one sender."""
+    reducer: float
+    """For an answer of a reducer."""
+    held_up: float
+    """One of them can keep another for so long from what it does ..."""
+    reports: float
+    """... and all wait so much longer for those who are nearly done."""
+    whole: float
+    """For all that a reducer answers, there and back."""
+
+
+def limits_of(group: Group) -> Limits:
+    """By the grace, and by what the least line takes for the vector.
+
+    Args:
+        group: of these members.
+    """
+    grace_s, size = group.grace_s, encoded_size(group.codec, sum(group.shares))
+    beside = max(LEAST, sum(map(bool, group.shares))) * encoded_size(group.codec, CHUNK[group.codec])
+    first, whole = min(size, beside) / LEAST_RATE, size / LEAST_RATE
+    sender, reducer = SENDER * grace_s + whole, REDUCER * grace_s
+    held_up = max(grace_s, first + sender)
+    return Limits(
+        first, SENDER * grace_s, sender, reducer, held_up, REPORTS * grace_s, first + sender + whole + reducer
+    )
+
+
+class Result(NamedTuple):
+    """Of a round."""
+
+    vector: Numbers | None
+    """The mean; None for a member that only helps."""
+    samples: int
+    """In the mean; if a member fell out in mid-round, without it."""
+    peers: int
+    """Likewise."""
+    counted: Mapping[PeerId, int]
+    """Samples of each whose vector is in the parts that this member reduced; empty: it reduced none."""
+    reduced: int
+    """Bytes of the others' vectors in them."""
+    late: frozenset[PeerId] = frozenset()
+    """Members that did nothing, or too slowly."""
 
 
 class Span(NamedTuple):

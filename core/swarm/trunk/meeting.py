@@ -13,9 +13,9 @@ from core.contracts.trunk_rounds import MEMBERS, Group
 from core.identity import PeerId
 from core.net.rpc import RpcNode
 from core.swarm.trunk.all_reduce import AllReduce
+from core.swarm.trunk.ballot import Result
 from core.swarm.trunk.matchmaking import Matchmaking
 from core.swarm.trunk.planning import wish_of
-from core.swarm.trunk.round import Result
 from core.swarm.trunk.standings import Standings
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from core.contracts.errors import ProtocolError, RemoteFault
 from core.contracts.expert_calls import Codec, encoded_size
 from core.contracts.trunk_rounds import MEMBERS, Averaged, Chunk, Report, Told
 from core.net.rpc import Payload
-from core.swarm.trunk.ballot import Piece, Span
+from core.swarm.trunk.ballot import LEAST, Limits, Piece, Span
 
 log = logging.getLogger(__name__)
 
@@ -20,8 +20,6 @@ ROUNDED = 1.02
 """By rounding a vector gets longer by two parts in a hundred at most."""
 WINDOW = 16
 """Chunks that a member has under way to each reducer at most: 2 MiB."""
-LEAST = 6
-"""Chunks under way to all reducers: while some are sent others are averaged and come back, so that no line is idle."""
 QUICK_S = 1.0
 """An answer within this shows that the line has room: on a slow one so much is under way, and busy PCs take a part."""
 Answer = tuple[Averaged, Payload]
@@ -80,7 +78,7 @@ class Reducing:
         own: Sent | None,
         blame: "Blame",
         repeats: Callable[[int, float], bool],
-        first_s: float = 0.0,
+        limits: Limits,
     ) -> None:
         """Nothing has come yet.
 
@@ -93,7 +91,7 @@ class Reducing:
             own: this member's vector, if it has one.
             blame: told of a sender that sends what nobody honest does.
             repeats: whether a sender's vector, of this norm, was in a round before.
-            first_s: that the first chunk may take on a slow line, as others are on their way beside it.
+            limits: of the group.
         """
         self._repeats, self._most_samples = repeats, most_samples
         self._chunks, self._codec, self._clip, self._own, self._blame = chunks, codec, clip, own, blame
@@ -117,7 +115,7 @@ class Reducing:
         self.answers: dict[int, Answer] = {}
         self.complete = asyncio.Event()
         self._since = now = asyncio.get_running_loop().time()
-        self._heard = dict.fromkeys(senders, now + first_s)
+        self._heard, self._limits = dict.fromkeys(senders, now + limits.first), limits
         self._held_up = dict.fromkeys(senders, 0.0)
         """For how many seconds the others waited for each, until `_since`."""
         for number in chunks:
@@ -172,22 +170,19 @@ class Reducing:
                 self._settle(number)
         self._check()
 
-    async def tend(self, grace_s: float, whole_s: float) -> None:
-        """Leave out who is late, until all is averaged.
-
-        Args:
-            grace_s: a sender whom the others wait for and who delivers nothing for so long is late.
-            whole_s: and one whom they have waited for so long in all.
-        """
+    async def tend(self) -> None:
+        """Leave out who is late, until all is averaged."""
         clock = asyncio.get_running_loop().time
         while not self.complete.is_set():
             self._note_waiting()
-            owing, rest = self._owing(), [grace_s]
+            owing, rest = self._owing(), [self._limits.silent]
             for sender in [*self._heard]:
                 if sender not in owing:
                     self._heard[sender] = max(self._heard[sender], clock())
                     continue
-                left = min(self._heard[sender] + grace_s - clock(), whole_s - self._held_up[sender])
+                left = min(
+                    self._heard[sender] + self._limits.silent - clock(), self._limits.sender - self._held_up[sender]
+                )
                 rest.append(left)
                 if left <= 0:
                     log.info("member %d of the round is late and left out", sender)
@@ -198,6 +193,11 @@ class Reducing:
                     await self.complete.wait()
             except TimeoutError:
                 pass
+
+    def give_up(self) -> None:
+        """Wait for no sender any more."""
+        for sender in [*self._heard]:
+            self.leave_out(sender)
 
     def close(self) -> None:
         """This member leaves, or the round is over: nobody is answered any more."""

@@ -12,15 +12,14 @@ the verdict takes nothing and is one step behind.
 
 Whoever does not go on costs the others `grace_s` at most: a sender is left out by the reducers after half of it, a
 reducer given up after three quarters, and the leader waits a quarter for the last reports. Who goes on, but by a line
-slower than `LEAST_RATE`, costs what the vector takes at that, both ways, and is late. As one may hold up some and not
-others, all wait for the leader as long as it may have been held up.
+slower than the least rate, costs what the vector takes at that, there and back, and is late. As one may hold up the
+leader and not the others, it decides in time also on what it has not gone through itself.
 """
 
 import asyncio
 import hashlib
 import logging
-from collections.abc import Collection, Mapping
-from typing import NamedTuple
+from collections.abc import Collection
 
 import msgspec
 import numpy as np
@@ -28,10 +27,8 @@ import numpy as np
 from core.averaging.codecs import Numbers, decode, encode
 from core.averaging.mean import longest_mean, squared_norm
 from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, NetworkError, ProtocolError, RoundVoid
-from core.contracts.expert_calls import encoded_size
 from core.contracts.net import of_run
 from core.contracts.trunk_rounds import (
-    CHUNK,
     LARGEST_NORM,
     MEMBERS,
     SAMPLES,
@@ -48,36 +45,26 @@ from core.contracts.trunk_rounds import (
 from core.identity import PeerId, verify
 from core.net.rpc import RpcNode
 from core.swarm.trunk.agreement import LIE
-from core.swarm.trunk.ballot import Piece, Span, can_be, chunks_of, decide, first_pieces, leader_of, pieces_again
-from core.swarm.trunk.reducing import LEAST, LEFT, Answer, Pass, Reducing, Sent, Window
+from core.swarm.trunk.ballot import (
+    Piece,
+    Result,
+    Span,
+    can_be,
+    chunks_of,
+    decide,
+    first_pieces,
+    leader_of,
+    limits_of,
+    pieces_again,
+)
+from core.swarm.trunk.reducing import LEFT, Answer, Pass, Reducing, Sent, Window
 
 log = logging.getLogger(__name__)
 
-SENDER, REDUCER, REPORTS = 0.5, 0.75, 0.25
-"""Parts of the grace; see above."""
-LEAST_RATE = 1 << 17
-"""Bytes a second at which a member takes part at least: 1 Mbit/s."""
 LEAVE_S = 5.0
 """For telling the others that this member goes."""
 WITHHELD = 4.0
 """Points for a leader that is there and tells nobody what it has decided: its PC may have been busy."""
-
-
-class Result(NamedTuple):
-    """Of a round."""
-
-    vector: Numbers | None
-    """The mean; None for a member that only helps."""
-    samples: int
-    """In the mean; if a member fell out in mid-round, without it."""
-    peers: int
-    """Likewise."""
-    counted: Mapping[PeerId, int]
-    """Samples of each whose vector is in the parts that this member reduced; empty: it reduced none."""
-    reduced: int
-    """Bytes of the others' vectors in them."""
-    late: frozenset[PeerId] = frozenset()
-    """Members that did nothing, or too slowly."""
 
 
 class Round:
@@ -118,11 +105,7 @@ class Round:
         self.sent = None if vector is None else Sent(vector, samples, norm)
         self.out = None if vector is None else np.full_like(vector, np.nan)  # what does not come is seen
         self._used, self.most_samples, self._idle = used, most_samples, idle
-        whole, reducers = encoded_size(group.codec, sum(group.shares)), sum(map(bool, group.shares))
-        chunk = encoded_size(group.codec, CHUNK[group.codec])
-        self._whole_s, self._first_s = (size / LEAST_RATE for size in (whole, min(whole, max(LEAST, reducers) * chunk)))
-        self._longest_s = (SENDER + REDUCER) * group.grace_s + self._first_s + 2 * self._whole_s
-        """That a pass may take, whoever holds it up."""
+        self._limits = limits_of(group)
         self._passes: dict[int, Pass] = {}
         self._left: set[int] = set()
         self.silent: set[int] = set()
@@ -191,9 +174,8 @@ class Round:
         least = Averaged(2**53, MEMBERS)
         pass_ = await self._begin(0, first_pieces(self.group), tuple(range(len(self.peers))))
         while True:
-            await self._go_through(pass_)
-            self.silent |= pass_.reducing.late
             verdict = await self._verdict(pass_)
+            self.silent |= pass_.reducing.late
             if not can_be(verdict, pass_.pieces, pass_.alive):
                 self.silent.add(self.leader)
                 self._node.strike(self.peers[self.leader], LIE)
@@ -229,7 +211,7 @@ class Round:
         senders = [each for each in alive if self.group.sends[each] and self.peers[each] not in self._idle]
         of = mine, {*senders} - {self.here}, self.group.codec, self.group.clip, self.most_samples, self.sent
         async with self._begun:
-            reducing = Reducing(*of, self.blame, self.repeats, self._first_s)
+            reducing = Reducing(*of, self.blame, self.repeats, self._limits)
             pass_ = self._passes[attempt] = Pass(reducing, attempt, pieces, chunks, alive)
             self._begun.notify_all()
         return pass_
@@ -238,8 +220,7 @@ class Round:
 
     async def _go_through(self, pass_: Pass) -> None:
         async with asyncio.TaskGroup() as tasks:
-            sender_s = SENDER * self.group.grace_s
-            tasks.create_task(pass_.reducing.tend(sender_s, sender_s + self._whole_s))
+            tasks.create_task(pass_.reducing.tend())
             for place, piece in enumerate(pass_.pieces):
                 if piece.reducer == self.here:
                     tasks.create_task(self._own_piece(pass_, place))
@@ -275,9 +256,8 @@ class Round:
     async def _piece_of(self, pass_: Pass, place: int, sent: Sent) -> None:
         """Have another member reduce a piece; it stays without a digest if that fails."""
         reducer, chunks = self.peers[pass_.pieces[place].reducer], pass_.chunks[place]
-        patience = REDUCER * self.group.grace_s
         others = {piece.reducer for piece in pass_.pieces} - {self.here}
-        clock, window = asyncio.get_running_loop().time, Window(len(others))
+        clock, window, limits = asyncio.get_running_loop().time, Window(len(others)), self._limits
         hashes: dict[int, bytes] = {}
 
         async def one(number: int, span: Span) -> None:
@@ -290,23 +270,27 @@ class Round:
             assert self.out is not None
             pass_.squares[place] += squared_norm(self.out[span.start : span.stop])
             if not limit.expired():  # what came in the last moment lets nobody wait longer
-                limit.reschedule(min(clock() + patience, pass_.began + self._longest_s))
+                limit.reschedule(min(clock() + limits.reducer, pass_.began + limits.whole))
             window.answered(clock() - began)
 
         try:
-            async with asyncio.timeout(patience + self._first_s) as limit, asyncio.TaskGroup() as calls:
+            async with (
+                asyncio.timeout(self._limits.first + self._limits.reducer) as limit,
+                asyncio.TaskGroup() as calls,
+            ):
                 for number, span in chunks.items():
                     await window.free.acquire()
                     calls.create_task(one(number, span))
         except* (HearthError, TimeoutError) as errors:
             log.info("member %s does not reduce its share: %r", reducer.hex()[:8], errors.exceptions[0])
-            is_over = not hashes or clock() >= pass_.began + self._longest_s  # no sender can keep it so long
-            if is_over and any(isinstance(error, TimeoutError) for error in errors.exceptions):
-                self.silent.add(pass_.pieces[place].reducer)
             if any(isinstance(error, ProtocolError) for error in errors.exceptions):
                 self.blame(pass_.pieces[place].reducer, "What it gave is no mean.")
         else:
             pass_.digests[place] = hashlib.sha256(b"".join(hashes[number] for number in chunks)).digest()
+        finally:
+            held_s = limits.held_up if hashes else limits.first + limits.reducer
+            if not pass_.digests[place] and clock() - pass_.began >= held_s:  # no sender can keep it so long
+                self.silent |= {pass_.pieces[place].reducer} - self._left
 
     def _take(self, pass_: Pass, span: Span, answer: Answer) -> bytes:
         """Put a chunk's mean in its place; the hash of it.
@@ -329,16 +313,27 @@ class Round:
     # the verdict
 
     async def _verdict(self, pass_: Pass) -> Verdict:
-        digests = tuple(pass_.digests) if self.sent is not None else ()
-        report = Report(self.group.key, pass_.attempt, digests)
-        if self.here == self.leader:
-            self.report(pass_, self.here, report)
-            told = await self._decide(pass_)
-        else:
-            told = await self._ask(pass_, report)
+        """Go through a pass, and hear what has come of it."""
+        work = asyncio.create_task(self._go_through(pass_))
+        try:
+            if self.here == self.leader:
+                work.add_done_callback(lambda done: self.report(pass_, self.here, self._report(pass_)))
+                told = await self._decide(pass_)
+            else:
+                await work
+                told = await self._ask(pass_, self._report(pass_))
+        finally:
+            work.cancel()
+            await asyncio.wait([work])
+            pass_.reducing.give_up()
+        if not work.cancelled():
+            work.result()
         if not pass_.told.done():
             pass_.told.set_result(told)
         return msgspec.msgpack.decode(told.verdict, type=Verdict)
+
+    def _report(self, pass_: Pass) -> Report:
+        return Report(self.group.key, pass_.attempt, tuple(pass_.digests) if self.sent is not None else ())
 
     def _is_verdict(self, told: Told, attempt: int) -> bool:
         """Whether this is what the leader has decided on a pass."""
@@ -357,17 +352,19 @@ class Round:
 
     async def _decide(self, pass_: Pass) -> Told:
         """As the leader: wait for the reports and say what they mean."""
-        loop, limit = asyncio.get_running_loop(), pass_.began + self._longest_s + REPORTS * self.group.grace_s
+        loop, limit = asyncio.get_running_loop(), None
         while {*pass_.alive} - pass_.reports.keys() - self._left:
-            if 2 * len(pass_.reports) > len(pass_.alive):
-                limit = min(limit, loop.time() + REPORTS * self.group.grace_s)
+            if pass_.reports:
+                is_most = 2 * len(pass_.reports) > len(pass_.alive)
+                ends = loop.time() + (self._limits.reports if is_most else self._limits.held_up)
+                limit = min(limit or ends, ends)
             try:
                 async with asyncio.timeout_at(limit):
                     await pass_.reported.wait()
             except TimeoutError:
                 break
             pass_.reported.clear()
-        self.silent |= {*pass_.alive} - pass_.reports.keys() - self._left
+        self.report(pass_, self.here, self._report(pass_))  # as far as it has come
         verdict = decide(self.group, pass_.pieces, pass_.attempt, pass_.reports)
         body = msgspec.msgpack.encode(verdict)
         return Told(body, self._node.identity.sign(body))
@@ -376,8 +373,7 @@ class Round:
         """Report to the leader and hear its verdict; if it does not answer, ask the others for it."""
         others = [member for member in pass_.alive if member not in (self.here, self.leader)]
         heard = Heard(self.group.key, pass_.attempt)
-        ends = pass_.began + self._longest_s + 2 * REPORTS * self.group.grace_s
-        limit_s = ends - asyncio.get_running_loop().time()
+        limit_s = self._limits.held_up + self._limits.reports
         for member, name, request in [
             (self.leader, "trunk.report", report),
             *((member, "trunk.heard", heard) for member in others),
@@ -390,7 +386,7 @@ class Round:
                 if member == self.leader and isinstance(error, CallTimeout) and peer in self._node.pool.links:
                     log.warning("peer %s leads a round and tells nobody what came of it", peer.hex()[:8])
                     self._node.strike(peer, WITHHELD)
-                limit_s = REPORTS * self.group.grace_s
+                limit_s = self._limits.reports
                 continue
             if self._is_verdict(told, pass_.attempt):
                 return told
