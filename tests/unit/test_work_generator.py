@@ -236,7 +236,7 @@ def test_a_result_far_from_all_others_is_brought_near_and_named(tmp_path: Path) 
         assert np.allclose(give(0.5), 0.25)
     assert np.allclose(give(4.9), 2.45) and len(told) == 1, "not as far: taken as it is"
     assert np.allclose(give(-50.0), -0.25) and told[1] == pytest.approx(100.0), "in its own direction"
-    assert server.work().distances["a"][-1] == pytest.approx(5.0 * NUMBERS**0.5), "liars do not tell what is usual"
+    assert server.work().spans["a"][-1] == pytest.approx(5.0 * NUMBERS**0.5), "liars do not tell what is usual"
     store.close()
 
 
@@ -269,6 +269,13 @@ def test_many_names_of_one_voice_that_have_returned_much_take_no_more_than_half(
                 got += work.reserve(name, subtask, now)
                 work.finish(name, subtask, 1, 1.0, name)
     assert got > 1000
+
+
+def test_a_table_of_before_there_were_voices_is_gone_on_with() -> None:
+    before = {"generated": 1, "open": [[[1, 2], "a", 9.0, False, [], 1.0]], "clients": {"a": [3, 1, [2]]}}
+    read = msgspec.msgpack.decode(msgspec.msgpack.encode(before | {"done": 3, "distances": [0.5] * 9}), type=Work)
+    assert read.done == 3 and read.clients["a"].returned == 3 and read.open[0].client == "a"
+    assert WorkGenerator(GOOD, read).usual() is None
 
 
 def test_a_table_that_somebody_made_up_stops_nobody() -> None:

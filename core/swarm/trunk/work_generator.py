@@ -101,10 +101,11 @@ class Work(msgspec.Struct):
     """What the best epoch so far counts for, where the manifest asks how accurate the model is."""
     turns: Whole = 0
     """Clients that were given work, or told that there is none: of two tables the one with more is the newer."""
-    distances: Annotated[
+    spans: Annotated[
         dict[Name, Annotated[list[Distance], msgspec.Meta(max_length=DISTANCES)]], msgspec.Meta(max_length=CLIENTS)
     ] = {}
-    """Of the last results of each voice from the servers' parameters, as they arrived; who gave last is last."""
+    """Distances of the last results of each voice from the servers' parameters, as they arrived; who gave last is
+    last."""
 
     def __post_init__(self) -> None:
         check_possible(self.turns, self.generated * PARTS)
@@ -192,10 +193,10 @@ class WorkGenerator:
     def usual(self) -> float | None:
         """The median distance of results from the servers' parameters, in which each voice counts once however many it
         gives; None: too few have come."""
-        distances = self.work.distances.values()
-        if sum(map(len, distances)) < KNOWN:
+        spans = self.work.spans.values()
+        if sum(map(len, spans)) < KNOWN:
             return None
-        return statistics.median(statistics.median(each) for each in distances) or None
+        return statistics.median(statistics.median(each) for each in spans) or None
 
     def finish(self, client: str, subtask: Subtask, samples: int, distance: float, voice: str) -> None:
         """A result that was reserved is assimilated.
@@ -207,8 +208,8 @@ class WorkGenerator:
             distance: of it from the servers' parameters, if it was much further as far as it was believed.
             voice: all clients of it count as one in what is usual, and good enough.
         """
-        distances = self.work.distances
-        _last(distances, voice, [*distances.get(voice, [])[1 - DISTANCES :], distance])
+        spans = self.work.spans
+        _last(spans, voice, [*spans.get(voice, [])[1 - DISTANCES :], distance])
         self._heard_of(client).returned += 1
         self.work.open = [each for each in self.work.open if each.subtask != subtask]
         self.work.done += 1
