@@ -29,6 +29,7 @@ from core.contracts.hosting import Handover
 from core.contracts.net import Header
 from core.contracts.settings import Settings
 from core.contracts.telemetry import Enrol, Progress, Rights, Signed
+from core.contracts.trunk import VcAsgd
 from core.control import server
 from core.dht.store import load_state
 from core.experts import codec
@@ -43,6 +44,8 @@ from core.store.checkpoint_files import Checkpoint, manifest_of, read_manifest
 from core.store.part_header import read_metadata
 from core.store.tokens import END, Tokens
 from core.swarm.trunk.matchmaking import Invitation, Wish
+from core.swarm.trunk.server_lease import Copy, dump, load
+from core.swarm.trunk.work_generator import Work, WorkGenerator
 from core.update import feed, packs, releases
 from tests.fuzzing import GROWTH, fuzz, sample, samples
 from tests.long import test_fuzz
@@ -130,6 +133,17 @@ def requests() -> list[bytes]:
         body = bytes(codec.encode(torch.randn(2, 64), kind)) + bytes(codec.encode(torch.randn(3, 64), kind))
         made.append(len(head).to_bytes(2, "little") + head + body)
     return made
+
+
+def tables() -> list[bytes]:
+    """Tables of work, as a server has them after some rounds with two trainers."""
+    work = WorkGenerator(VcAsgd(parts=4, accuracy=0.9), Work())
+    for number in range(20):
+        name = str(number % 2)
+        if (subtask := work.give(name, float(number))) and work.reserve(name, subtask, float(number)):
+            work.finish(name, subtask, 8, 0.5, name)
+            work.judge(subtask, 0.4, name)
+    return [msgspec.msgpack.encode(table) for table in (Work(), work.work)]
 
 
 # states
@@ -285,6 +299,9 @@ CASES = {
     "difference of a trunk": Case([fragment.Encoder().encode(NUMBERS, 8, coarse) for coarse in (False, True)],
                                   partial(fragment.decode, count=len(NUMBERS), fine=8)),
     "fragment of a trunk": Case([fragment.dump(fragment.Fragment(NUMBERS[:99], 9))], partial(fragment.load, most=999)),
+    "copy of a parameter server": Case([dump(Copy(table, NUMBERS[:99].tobytes(), 1)) for table in tables()],
+                                       partial(load, numbers=99)),
+    "table of a parameter server": Case(tables(), msgspec.msgpack.Decoder(Work).decode),
     "header of safetensors": Case([pack("digits", "digits.0.0.0", Part({"a": torch.zeros(3)}, 3, 9))],
                                   lambda document: read_metadata(document, len(document))),
     "state of an expert": Case([pack("digits", "digits.0.0.0", Part(STATE, 3, 9))], adopt),
