@@ -148,7 +148,7 @@ class Matchmaking:
             most: members that fill it, `MEMBERS` or fewer.
             within_s: the group is what it is after this.
             is_over: whether the round has taken place without this peer.
-            near: those that fill the group; others may come, too. None: anybody does.
+            near: those that fill the group, as they are known at each look; others may come, too. None: anybody does.
             is_idle: whether nobody is to be in a group with a peer.
 
         Returns:

@@ -1,8 +1,9 @@
 """A step's round, from the search for its members to its result: who does not come, or spoils it, holds up no other.
 
-A trainer that was waited for in vain, or came and did nothing, twice at one step counts no more for that step. A group
-that came to nothing is brought together by another peer the next time. So one that wants nothing but to hold up the
-others does it for two rounds, and a few more rounds where more than half of a group are such.
+A trainer that was waited for in vain twice at one step counts no more for that step. Who came and did nothing, or only
+slowly, is let into ever fewer of the next rounds, together with all of its block of addresses. A group that came to
+nothing is brought together by another peer the next time. So one that wants nothing but to hold up the others does it
+for two rounds, and a few more rounds where more than half of a group are such.
 """
 
 import logging
