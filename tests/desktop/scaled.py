@@ -19,7 +19,7 @@ from app.theme import theme
 from app.widgets.boxes import items_of
 from app.widgets.plot_table import PlotTable
 from tests.desktop.conftest import ToyWorker
-from tests.desktop.test_every_page import PLACES, VARIANTS, Screen, prepare, shown
+from tests.desktop.test_every_page import PLACES, VARIANTS, Screen, prepare, shown, until
 from tests.desktop.test_widgets import misfits
 from tests.workers import agreed
 
@@ -62,8 +62,14 @@ def boxes(layout: QLayout | None) -> Iterator[QLayout]:
 
 
 def beyond(window: QWidget) -> list[str]:
-    """Whether a window with its frame is larger than its screen has room."""
-    room, frame = window.screen().availableGeometry(), window.frameGeometry()
+    """Whether a window with its frame is larger than its screen has room.
+
+    A window manager makes a frame of one pixel and then lets it grow, and Qt may ask for its size between the two. So
+    this waits until the frame is round the window.
+    """
+    handle = window.windowHandle()
+    until(lambda: handle.frameGeometry().contains(handle.geometry()), "a frame round the window")
+    room, frame = window.screen().availableGeometry(), handle.frameGeometry()
     return [] if room.contains(frame) else [f"the window {frame} is not within its screen {room}"]
 
 
