@@ -1,0 +1,31 @@
+"""Files that are read as a whole."""
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from core.regular_files import read_regular
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 64 << 10, (64 << 10) + 1, 300_000])
+def test_a_file_is_read_as_a_whole_if_it_may_have_so_many_bytes(size: int, tmp_path: Path) -> None:
+    content = (b"0123456789" * 30_000)[:size]
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert read_regular(path) == read_regular(path, size) == content
+    if size:
+        with pytest.raises(OSError, match=f"more than {size - 1} bytes"):
+            read_regular(path, size - 1)
+
+
+def test_a_small_file_takes_little_memory_also_where_it_might_be_large(tmp_path: Path) -> None:
+    """16 MiB were taken and given back for each, and a process that reads many grew by the holes they left."""
+    path = tmp_path / "file"
+    path.write_bytes(b"{}")
+    tracemalloc.start()
+    try:
+        read_regular(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
