@@ -23,7 +23,7 @@ from core.contracts.words import counted, size, traffic
 from core.store import cutting
 from core.store.cutting import Source, Survey
 from core.store.data_folder import data_folder
-from core.store.documents import ENDINGS, find
+from core.store.documents import ENDINGS, TABLES, find, passed_over
 from core.store.shards import OWN
 from core.store.tokens import ITEM
 from core.store.tokens import read as read_tokens
@@ -121,6 +121,10 @@ def _cut(place: Path, own: Path, options: argparse.Namespace) -> Cut:
     template = options.template
     pictures = None if template in TEXTS else picture_files.find(place)
     files = [] if pictures else _texts(place, template)
+    if options.column and not any(path.suffix.lower() in TABLES for path in files):
+        raise SettingsError(f"Only files that end with {' or '.join(TABLES)} have columns. Leave out --column.")
+    if others := 0 if pictures else passed_over(place):
+        print(f"{counted(others, 'file')} left out: texts are files that end with {', '.join(ENDINGS)}.")
     source = pictures.source if pictures else cutting.texts(files, options.column)
     found = cutting.survey(source)
     if template == "decoder" or options.tokenizer:

@@ -16,7 +16,8 @@ from core.contracts.errors import UNREADABLE, DataError
 from core.contracts.notices import notice
 from core.regular_files import open_regular
 
-ENDINGS = (".txt", ".md", ".jsonl", ".parquet")
+TABLES = (".jsonl", ".parquet")
+ENDINGS = (".txt", ".md", *TABLES)
 LONG = 256 << 10
 """Bytes of a file beyond which it is many documents."""
 PIECE, LONGEST = 16 << 10, 1 << 20
@@ -39,15 +40,26 @@ def find(places: Sequence[Path]) -> list[Path]:
             raise DataError(notice("data.no_place", place=str(place)))
         if place.is_file():
             found.append(place)
-        for parent, folders, names in os.walk(place):
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            paths = [Path(parent, name) for name in sorted(names) if not name.startswith(".")]
-            found += [path for path in paths if _is_text(path)]
+        for path in _visible(place):
+            if _is_text(path):
+                found.append(path)
             if len(found) > MAX_FILES:
                 raise DataError(notice("data.too_many_files", most=MAX_FILES))
     if not found:
         raise DataError(notice("data.no_files", place=", ".join(map(str, places)), endings=", ".join(ENDINGS)))
     return found
+
+
+def passed_over(place: Path) -> int:
+    """How many files of a folder and its folders `find` leaves out, hidden ones aside."""
+    return sum(not _is_text(path) for path in _visible(place))
+
+
+def _visible(folder: Path) -> Iterator[Path]:
+    """Its files and those of its folders, in order, without hidden ones."""
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (Path(parent, name) for name in sorted(names) if not name.startswith("."))
 
 
 def _is_text(path: Path) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 from core import cli
-from core.contracts.errors import DataError
+from core.contracts.errors import DataError, SettingsError
 from core.store import parquet as limits
 from core.store.documents import documents, find
 from core.store.parquet import texts
@@ -115,3 +115,16 @@ def test_a_folder_of_them_becomes_a_run(tmp_path: Path, capsys: pytest.CaptureFi
     assert "--column" in capsys.readouterr().err
     assert cli.main(["run", "new", str(tmp_path / "in"), *out, "--column", "body"]) == 0
     assert "50 documents of 1 file" in capsys.readouterr().out
+
+
+def test_what_is_no_text_is_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in" / "more").mkdir(parents=True)
+    for number in range(50):
+        (tmp_path / "in" / f"{number}.txt").write_text(f"{number} tales " * 200)
+    for name in ("b.pdf", "more/c.docx", ".hidden"):
+        (tmp_path / "in" / name).write_bytes(b"no text")
+    out = ["--data-dir", str(tmp_path / "data"), "--out", str(tmp_path / "x.toml"), "--yes"]
+    assert cli.main(["run", "new", str(tmp_path / "in"), *out, "--column", "body"]) == SettingsError.exit_code
+    assert "Only files that end with .jsonl or .parquet have columns. Leave out --column." in capsys.readouterr().err
+    assert cli.main(["run", "new", str(tmp_path / "in"), *out]) == 0
+    assert "2 files left out: texts are files that end with .txt, .md, .jsonl, .parquet." in capsys.readouterr().out
