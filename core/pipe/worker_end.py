@@ -25,7 +25,9 @@ STDERR_LINE = 64 * 1024
 """Bytes; what is longer is logged in parts."""
 JOINED = 64 * 1024
 """Frames up to this size are written in one piece."""
-
+COPIED = 128 * 1024
+"""Reads up to this size are copied: asyncio takes 256 KiB for each, and a piece that is kept leaves a hole of the rest,
+too small for the next."""
 
 NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)
 """On Windows: else a terminal would open for compute, as the app's worker has none."""
@@ -54,7 +56,9 @@ class _Output(asyncio.Protocol):
     def __init__(self, link: "ComputeLink", transports: asyncio.BaseProtocol) -> None:
         self._link, self._transports = link, transports
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, data: Data) -> None:
+        if len(data) <= COPIED:
+            data = bytearray(data)
         self._link.pipe_data_received(1, data)
 
     def connection_lost(self, error: Exception | None) -> None:
@@ -163,7 +167,7 @@ class ComputeLink(asyncio.SubprocessProtocol):
         output.set_protocol(_Output(self, output.get_protocol()))
         self._calls.attach(self)
 
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
+    def pipe_data_received(self, fd: int, data: Data) -> None:
         """Something came."""
         if fd == 2:
             self._log(data)
@@ -216,7 +220,7 @@ class ComputeLink(asyncio.SubprocessProtocol):
         else:
             self._ended.set_exception(error)
 
-    def _log(self, data: bytes) -> None:
+    def _log(self, data: Data) -> None:
         self._stderr += data
         *lines, rest = self._stderr.split(b"\n")
         if len(rest) > STDERR_LINE:
