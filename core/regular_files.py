@@ -9,7 +9,6 @@ from pathlib import Path
 
 SMALL = 16 << 20
 """Bytes that a file may have that is read as a whole, unless its kind has a limit of its own."""
-_PIECE = 64 << 10
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -60,12 +59,11 @@ def read_regular(path: Path, most: int = SMALL) -> bytes:
     Raises:
         OSError: It cannot be read, has more bytes, or is no regular file.
     """
-    pieces, left = list[bytes](), most + 1
     with open_regular(path) as file:
-        while piece := file.read(min(left, _PIECE)):  # `read` takes the memory of all that it may read first
-            pieces.append(piece)
-            left -= len(piece)
-    data = b"".join(pieces)
+        size = os.fstat(file.fileno()).st_size
+        data = file.read(min(size, most) + 1)  # it first takes the memory of all that it may read
+        if len(data) > size:  # it has grown, or is one of /proc, which call themselves empty
+            data += file.read(most + 1 - len(data))
     if len(data) > most:
         raise OSError(errno.EFBIG, f"It has more than {most} bytes", str(path))
     return data

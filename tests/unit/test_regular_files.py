@@ -29,3 +29,20 @@ def test_a_small_file_takes_little_memory_also_where_it_might_be_large(tmp_path:
         assert tracemalloc.get_traced_memory()[1] < 1 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_a_large_file_is_in_memory_once(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(bytes(8 << 20))
+    tracemalloc.start()
+    try:
+        read_regular(path)
+        assert tracemalloc.get_traced_memory()[1] < 9 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_says_that_it_is_empty_is_read_as_well() -> None:
+    status = Path("/proc/self/status")
+    if status.exists():
+        assert b"VmRSS" in read_regular(status)
