@@ -14,10 +14,10 @@ run: $(VENV)/.system-run $(VENV)/.packages-run
 
 PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 
-# By five processes on two cores, as most of their time the tests wait for windows and other processes; one without work
+# By seven processes on two cores, as most of their time the tests wait for windows and other processes; one without work
 # takes the next file, in the order of tests/conftest.py. Compute gives way to everything else, so it would starve beside
 # the others; all are as humble.
-ALL_TESTS := --tb short -n 5 --dist loadfile --no-loadscope-reorder tests/swarm tests/desktop tests/unit
+ALL_TESTS := --tb short -n 7 --dist loadfile --no-loadscope-reorder tests/swarm tests/desktop tests/unit
 test: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(if $(ARGS),$(PYTEST) $(ARGS),nice -n 19 $(PYTEST) $(ALL_TESTS))
 
