@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.commands import common, proposal
+from core.commands.manifest_text import UNKNOWN
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
 from core.contracts.manifest import Manifest
@@ -31,6 +32,7 @@ def check(options: argparse.Namespace) -> int:
     if manifest is None:
         return refuse(path, wrong)
     print(f"{path} is right. {_signature(manifest)}")
+    _tell_unknown_licences(manifest)
     return 0
 
 
@@ -57,6 +59,7 @@ def signed_form(manifest: Manifest, path: Path, options: argparse.Namespace) -> 
         ManifestError: there is one of another run, or one that holds against it.
         HearthError: it cannot be written, or the key cannot be used.
     """
+    _tell_unknown_licences(manifest)
     identity = Identity.load_or_create(data_folder(options.data_dir))
     signed = of_organiser(manifest, peer_text(identity.peer))
     out: Path = options.out or path.with_name(path.name.removesuffix(SIGNED).removesuffix(path.suffix) + SIGNED)
@@ -68,6 +71,12 @@ def signed_form(manifest: Manifest, path: Path, options: argparse.Namespace) -> 
     content = signed.canonical
     write_atomically(out, enveloped(content, identity.sign(CONTEXT + content)))
     return out, signed
+
+
+def _tell_unknown_licences(manifest: Manifest) -> None:
+    licence = manifest.licence
+    if licence is None or UNKNOWN in (licence.data, licence.model):
+        print("Volunteers read the licences of data and model before they join. Name both, under [licence].")
 
 
 def described(run: RunDetails, everything: bool = False) -> Iterator[str]:

@@ -130,6 +130,7 @@ def test_an_organiser_signs_shows_and_changes_a_run(tmp_path: Path) -> None:
     folder, path, out = tmp_path / "data", tmp_path / "tiny.toml", tmp_path / "tiny.signed.json"
     path.write_text(TINY)
     done = hearth(folder, "run", "sign", str(path))
+    assert "Name both, under [licence]" in done.stdout
     key = peer_text(Identity.load(folder).peer)
     first = manifest.load(str(out))
     assert done.returncode == 0 and first.run_id in done.stdout and first.organiser == key, done.stderr
@@ -144,7 +145,9 @@ def test_an_organiser_signs_shows_and_changes_a_run(tmp_path: Path) -> None:
     assert refused.returncode == ManifestError.exit_code and "Raise `revision`" in refused.stderr
     assert manifest.load(str(out)) == first
     path.write_text(f"revision = 2\n{TINY.replace('Tiny digits', 'Small digits')}")
-    assert hearth(folder, "run", "sign", str(path)).returncode == 0
+    path.write_text(f"{path.read_text()}\n[licence]\ndata = 'CC-BY-4.0'\nmodel = 'MIT'\n")
+    done = hearth(folder, "run", "sign", str(path))
+    assert done.returncode == 0 and "[licence]" not in done.stdout
     assert (second := manifest.load(str(out))).title == "Small digits" and second.run_id == first.run_id
     stranger = hearth(tmp_path / "other", "run", "sign", str(path))
     assert stranger.returncode == ManifestError.exit_code and "not signed by the organiser" in stranger.stderr
