@@ -74,7 +74,8 @@ def pytest_unconfigure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let files that take long begin first, so that none is left over when all else is done: the swarms, and whatever
-    has a time limit of its own. Short ones follow each, as a pool of swarms alone would keep one another waiting."""
+    has a time limit of its own. Unit tests among them wait for each other's peers and need no processor, so they go
+    beside the swarms. Short ones follow each, as a pool of swarms alone would keep one another waiting."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
@@ -84,6 +85,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if path.parent.name == "swarm" or any(test.get_closest_marker("timeout") for test in tests)
     ]
     short = iter([path for path in files if path not in long])
+    busy, waiting = ([path for path in long if (path.parent.name == "unit") is unit] for unit in (False, True))
+    long = [path for pair in itertools.zip_longest(busy, waiting) for path in pair if path is not None]
     order = [path for one in long for path in (one, *itertools.islice(short, SHORT))]
     items[:] = [item for path in (*order, *short) for item in files[path]]
 
