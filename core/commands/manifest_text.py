@@ -13,6 +13,7 @@ from core.contracts.trunk import Diloco, Local, VcAsgd
 
 UNKNOWN = "unknown"
 """A licence that nobody has named."""
+
 NOTES = {
     "kind": "kind of model",
     "layers": "layers of experts",
@@ -72,6 +73,11 @@ class Cut(NamedTuple):
     vocabulary: int = 0
 
 
+def lacks_licence(licence: Licence | None) -> bool:
+    """Whether that of the data or of the model is not named."""
+    return licence is None or UNKNOWN in (licence.data, licence.model)
+
+
 def written(name: str, title: str, licence: Licence, cut: Cut, proposal: Proposal) -> str:
     """The manifest.
 
@@ -113,7 +119,7 @@ def written(name: str, title: str, licence: Licence, cut: Cut, proposal: Proposa
     lines += ["[model]", *_table(proposal.model)]
     lines += ["", "[training]", *_table(proposal.training)]
     lines.append("")
-    if UNKNOWN in (licence.data, licence.model):
+    if lacks_licence(licence):
         lines.append("# Volunteers read this before they join: name the licences, such as CC-BY-4.0, before you sign.")
     lines += ["[licence]", _line("data", licence.data, ""), _line("model", licence.model, "that which is trained")]
     lines += ["", f"# {TRUNKS[type(proposal.trunk)]}", "[trunk]"]

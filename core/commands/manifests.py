@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.commands import common, proposal
-from core.commands.manifest_text import UNKNOWN
+from core.commands.manifest_text import lacks_licence
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
 from core.contracts.manifest import Manifest
@@ -74,8 +74,7 @@ def signed_form(manifest: Manifest, path: Path, options: argparse.Namespace) -> 
 
 
 def _tell_unknown_licences(manifest: Manifest) -> None:
-    licence = manifest.licence
-    if licence is None or UNKNOWN in (licence.data, licence.model):
+    if lacks_licence(manifest.licence):
         print("Volunteers read the licences of data and model before they join. Name both, under [licence].")
 
 

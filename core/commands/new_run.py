@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from core.commands import picture_files, proposal
-from core.commands.manifest_text import UNKNOWN, Cut, written
+from core.commands.manifest_text import UNKNOWN, Cut, lacks_licence, written
 from core.commands.proposal import Proposal
 from core.contracts import data as lists
 from core.contracts import manifest as manifests
@@ -78,7 +78,7 @@ def new(options: argparse.Namespace) -> None:
         raise DataFolderError(notice("data.not_written", path=str(out), why=str(error.strerror))) from error
     print(cut.about)
     _show(manifest, proposed, cut, volunteers)
-    if UNKNOWN in (licence.data, licence.model):
+    if lacks_licence(licence):
         print(f"The licences of data and model are not known: name both in {out}, under [licence], before you sign.")
     print(f"Wrote {out}, and {counted(cut.shards, 'shard')} into {data_folder(options.data_dir) / OWN}.")
     print(_steps(out, f" --data-dir {options.data_dir}" if options.data_dir else ""))
