@@ -232,7 +232,7 @@ class Desktop(QObject):
         instance.raise_asked.connect(self.raise_window)
         instance.page_asked.connect(actions.open_page)
         instance.link_asked.connect(self.add_run)
-        instance.listen()
+        QTimer.singleShot(0, instance, instance.listen)
         assert isinstance(app, QApplication)
         app.commitDataRequest.connect(self._session_ends)
 

@@ -1,6 +1,7 @@
 """One app for each data folder; a second one raises the first one's window and ends."""
 
 import hashlib
+import logging
 import os
 import time
 from collections.abc import Callable
@@ -15,9 +16,13 @@ from core.contracts.errors import DataFolderError
 from core.contracts.notices import notice
 from core.contracts.run_link import MAX_LINK, is_link
 
+logger = logging.getLogger(__name__)
+
 LOCK_FILE = "app.lock"
-DEADLINE_MS = 10_000
-"""For an answer: on a busy machine a window takes seconds until it is there."""
+START_MS = 60_000
+"""Within which an app listens: where the disk is slow or the machine busy, its window takes as long to be there."""
+ANSWER_MS = 10_000
+"""Within which an app that listens answers."""
 LINKS = "links"
 """The socket that takes a link."""
 RETRY_S = 0.05
@@ -57,7 +62,8 @@ class Instance(QObject):
         return True
 
     def listen(self) -> None:
-        """Let later apps raise this one; without it they just end, so a failure is no fault."""
+        """Let later apps raise this one; without it they just end, so a failure is no fault. Only for when the event
+        loop runs: who could connect before would take this app for a frozen one."""
         for page in PAGES:
             self._serve(page, partial(self._greet, page))
         self._serve(LINKS, self._hear)
@@ -68,7 +74,8 @@ class Instance(QObject):
         address = socket_name(self.folder, name)
         QLocalServer.removeServer(address)  # left by an app that was killed; the lock says it is gone
         server.newConnection.connect(came)
-        server.listen(address)
+        if not server.listen(address):
+            logger.warning("cannot listen for later starts: %s", server.errorString())
 
     def raise_first(self, page: str = "", link: str = "") -> bool:
         """Ask the app that holds the folder to show its window, and one of `PAGES` or the run of a link; whether it
@@ -76,14 +83,17 @@ class Instance(QObject):
 
         An app that was started a moment ago does not listen yet: it is asked again until it does.
         """
-        deadline = QDeadlineTimer(DEADLINE_MS)
+        deadline = QDeadlineTimer(START_MS)
         while not deadline.hasExpired():
             socket = QLocalSocket()
             socket.connectToServer(socket_name(self.folder, LINKS if link else page))
-            if link and socket.waitForConnected(deadline.remainingTime()):
-                socket.write(link.encode() + b"\n")
-            if socket.waitForConnected(deadline.remainingTime()) and socket.waitForReadyRead(deadline.remainingTime()):
-                return True
+            if socket.waitForConnected(ANSWER_MS):
+                if link:
+                    socket.write(link.encode() + b"\n")
+                if socket.waitForReadyRead(ANSWER_MS):
+                    return True
+                if socket.state() is QLocalSocket.LocalSocketState.ConnectedState:
+                    return False
             time.sleep(RETRY_S)
         return False
 

@@ -127,7 +127,7 @@ def killed(app: "subprocess.Popen[bytes]") -> None:
 
 
 def test_a_first_app_that_has_just_been_started_is_waited_for(folder: Path) -> None:
-    first = first_app(folder, after_s=2.0)
+    first = first_app(folder, after_s=12.0)  # longer than an app that listens may take to answer
     try:
         seconds = [second_app(folder) for _ in range(2)]
         assert [app.communicate(timeout=60)[1] for app in seconds] == ["", ""]
@@ -142,12 +142,12 @@ def test_a_first_app_that_is_frozen_or_never_listens_is_told(tmp_path: Path) -> 
     mute, frozen = tmp_path / "mute", tmp_path / "frozen"
     for folder in (mute, frozen):
         folder.mkdir()
-    firsts = [first_app(mute, after_s=60.0), first_app(frozen)]
+    firsts = [first_app(mute, after_s=600.0), first_app(frozen)]
     try:
         assert said(firsts[1]) == "listens"
         firsts[1].send_signal(signal.SIGSTOP)
         for second in [second_app(mute), second_app(frozen)]:
-            out, errors = second.communicate(timeout=60)
+            out, errors = second.communicate(timeout=240)
             assert (second.returncode, out) == (4, "")
             assert "does not answer" in errors
     finally:
