@@ -76,12 +76,11 @@ def worker(options: argparse.Namespace) -> int:
         network = parse_options(options.listen, options.bootstrap, options.role)
     trial.settle()
     folder = data_folder(options.data_dir)
-    _consent(folder)
     if sys.stdout is not None and sys.stdout.isatty():  # None: started with stdout closed
         from core.commands import terminal  # takes 4 MB, of which a worker in the background has no use
 
         screen = terminal.show
-    return run_worker(folder, options.run, network, options.join, screen)
+    return run_worker(folder, options.run, network, options.join, screen, _consent)
 
 
 def _consent(folder: Path) -> None:

@@ -51,6 +51,7 @@ def run_worker(
     network: NetworkOptions | None = None,
     join: bool = False,
     screen: Screen | None = None,
+    agree: Callable[[Path], None] = lambda folder: None,
 ) -> int:
     """Serve the data folder until asked to quit.
 
@@ -60,6 +61,7 @@ def run_worker(
         network: likewise.
         join: join peers as the settings say, likewise.
         screen: shows the status; None: log lines are shown.
+        agree: called with the folder once nothing stands in the way of a start.
 
     Raises:
         HearthError: it cannot start, and nothing was changed; or the folder has been removed.
@@ -70,7 +72,7 @@ def run_worker(
             key_file.ensure(folder)  # at the first start, also of a worker that is alone as yet
         except DataFolderError as error:
             log.warning("%s", error)  # it can compute without; who joins others is told again, and ends
-        asyncio.run(_serve(folder, run, ring, network, join, screen))
+        asyncio.run(_serve(folder, run, ring, network, join, screen, agree))
     return 0
 
 
@@ -81,8 +83,10 @@ async def _serve(
     network: NetworkOptions | None,
     join: bool,
     screen: Screen | None,
+    agree: Callable[[Path], None],
 ) -> None:
     worker = Peer(folder, run, ring, network, join)
+    agree(folder)
     loop = asyncio.get_running_loop()
     numbers = [signal.SIGINT, signal.SIGTERM]
     if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) == signal.SIG_DFL:  # else nohup: stay

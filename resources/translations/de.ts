@@ -5349,7 +5349,7 @@
     </message>
     <message>
       <source>choice.you_started</source>
-      <translation>Du hast „Jetzt starten“ gedrückt.</translation>
+      <translation>Du wolltest, dass Hearth jetzt läuft.</translation>
     </message>
     <message>
       <source>compute.configured_twice</source>

@@ -841,7 +841,7 @@
     </message>
     <message>
       <source>choice.you_started</source>
-      <translation>You pressed Start now.</translation>
+      <translation>You asked Hearth to run now.</translation>
     </message>
     <message>
       <source>compute.configured_twice</source>

@@ -12,7 +12,7 @@ from core.contracts.errors import DataFolderError
 from core.contracts.settings import Settings
 from core.store import settings_file
 from core.worker import opening
-from tests.workers import hearth
+from tests.workers import PATIENCE_S, RunningWorker, hearth, start_paused
 
 
 def test_consent_is_kept_with_its_date_and_version(tmp_path: Path) -> None:
@@ -48,12 +48,20 @@ def test_consent_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_a_worker_on_the_command_line_is_its_organisers_consent_and_says_so_once(tmp_path: Path) -> None:
-    # An unknown run ends the worker right after it was told.
-    first = hearth(tmp_path, "worker", "--run", "nothing")
-    given = consent.read(tmp_path)
-    assert given is not None and given.given == "command line"
-    assert first.stderr.startswith("By starting this worker you agree")
+    start_paused(tmp_path)
+    told = []
+    for _ in range(2):
+        worker = RunningWorker(tmp_path)
+        worker.call("quit")
+        told.append(worker.process.communicate(timeout=PATIENCE_S)[1])
+        given = consent.read(tmp_path)
+        assert given is not None and given.given == "command line"
+    assert ["By starting this worker you agree" in text for text in told] == [True, False]
+
+
+def test_a_worker_that_cannot_start_asks_nobody_to_agree(tmp_path: Path) -> None:
     assert "By starting" not in hearth(tmp_path, "worker", "--run", "nothing").stderr
+    assert consent.read(tmp_path) is None
 
 
 def test_consent_that_is_withdrawn_is_no_more(tmp_path: Path) -> None:
