@@ -14,8 +14,8 @@ NUMBERS = 1 << 31
 """Of one vector: a trunk of two thousand million parameters."""
 CHUNK: dict[Codec, int] = {"fp32": 1 << 15, "fp16": 1 << 16, "int8": 1 << 17}
 """Numbers averaged at once: 128 KiB. Larger ones are no cheaper, and what comes late comes later by one of them."""
-CHUNKS = NUMBERS // min(CHUNK.values()) + 2 * MEMBERS
-"""Of one pass: each piece may end in a shorter one."""
+CHUNKS = NUMBERS // min(CHUNK.values()) + 64 * MEMBERS
+"""Of one pass: short pieces have smaller ones."""
 LARGEST_NORM = 1e15
 """Its square and the sum of many such are still numbers of fp32."""
 SAMPLES = 1 << 40

@@ -44,7 +44,7 @@ def measure(quick: bool, against: Path | None, anchors: Path | None) -> dict[str
     sizes, megabytes, rounds = ([4], 25.0, 2) if quick else ([4, 8], 100.0, 3)
     codecs: list[Codec] = ["fp32", "fp16", "int8"]
     even = [group_of(peers, megabytes, codec, rounds) for peers in sizes for codec in codecs]
-    slow_codecs = codecs[:1] if quick else codecs
+    slow_codecs = codecs[:2] if quick else codecs
     slow = [json.loads(_apart(shares, codec, rounds)) for shares in ("equal", "planned") for codec in slow_codecs]
     figures: dict[str, Any] = {"even": even, "one_slow": slow}
     if against is not None:

@@ -23,7 +23,7 @@ from core.identity import Identity
 from core.net.endpoint import LOOPBACK
 from core.net.rpc import Context, Payload, RpcNode
 from core.swarm.trunk.all_reduce import AllReduce
-from core.swarm.trunk.ballot import Result, decide, first_pieces, leader_of, pieces_again
+from core.swarm.trunk.ballot import Result, chunks_of, decide, first_pieces, leader_of, pieces_again
 from tests.digits_layer import BATCH, digits
 
 RUN = "run-1"
@@ -264,10 +264,11 @@ async def test_numbers_that_no_honest_peer_sends_are_refused(
     sent = vectors(3, 3 * CHUNK)
     which = group(peers, [CHUNK, CHUNK, CHUNK, 0], leader=0)
     tasks = [asyncio.create_task(peer.rounds.average(which, own, 1)) for peer, own in zip(honest, sent, strict=True)]
-    false = np.full(CHUNKS["fp32"], lie, np.float32).data.cast("B")
-    for number, peer in enumerate(honest):
+    for peer, chunks in zip(honest, chunks_of(first_pieces(which), which.codec), strict=True):
         liar.node.learn(peer.node.address())
-        chunk, method = Chunk(which.key, 0, number * CHUNK // CHUNKS["fp32"], 1, 1.0), of_run("trunk.chunk", RUN)
+        number, span = min(chunks.items())
+        false = np.full(span.stop - span.start, lie, np.float32).data.cast("B")
+        chunk, method = Chunk(which.key, 0, number, 1, 1.0), of_run("trunk.chunk", RUN)
         await liar.node.call(peer.node.peer, method, chunk, Averaged, false, deadline_s=DEADLINE_S)
     for peer in honest:
         await liar.node.call(peer.node.peer, of_run("trunk.leave", RUN), Leave(which.key), Left, deadline_s=DEADLINE_S)
@@ -474,6 +475,22 @@ async def test_strangers_are_not_heard(start: Start) -> None:
         )
     assert caught.value.fault == "no_member"
     work.cancel()
+
+
+# --- chunks
+
+
+def test_short_pieces_have_smaller_chunks() -> None:
+    width = CHUNKS["fp32"]
+    pieces = first_pieces(of(5, [0, 5, width, 8 * width + 1, 100 * width + 1]))
+    cut = chunks_of(pieces, "fp32")
+    assert [number for chunks in cut for number in chunks] == [*range(sum(map(len, cut)))]
+    spans = [[stop - start for start, stop in chunks.values()] for chunks in cut]
+    half = width // 2 + 1
+    assert spans == [[5], [width // 4] * 4, [half] * 15 + [half - 15], [width] * 100 + [1]]
+    for piece, chunks in zip(pieces, cut, strict=True):
+        ends = [(piece.span.start, piece.span.start), *chunks.values()]
+        assert all(one[1] == other[0] for one, other in itertools.pairwise(ends)) and ends[-1][1] == piece.span.stop
 
 
 # --- the decision, pure

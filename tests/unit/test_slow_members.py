@@ -24,7 +24,7 @@ from core.net.rpc import Context, Payload
 from core.swarm.trunk import ballot, dedloc
 from core.swarm.trunk import round as rounds
 from core.swarm.trunk.all_reduce import AllReduce
-from core.swarm.trunk.ballot import Result, decide
+from core.swarm.trunk.ballot import Result, chunks_of, decide, first_pieces
 from core.swarm.trunk.reducing import Answer
 from tests.dht_peers import peers
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
@@ -49,9 +49,11 @@ MANY = 40
 
 
 async def give(liar: Peer, which: Group, number: int) -> None:
-    """One chunk of noughts to the first member; its mean is not waited for."""
+    """One chunk of noughts to the first member, whose last one is -1; its mean is not waited for."""
+    spans = [*chunks_of(first_pieces(which), which.codec)[0].items()]
+    number, span = spans[number]
     request = Chunk(which.key, 0, number, 1, 0.0)
-    numbers = encode(np.zeros(CHUNK, np.float32), which.codec)
+    numbers = encode(np.zeros(span.stop - span.start, np.float32), which.codec)
     with contextlib.suppress(NetworkError, asyncio.CancelledError):
         await liar.node.call(
             PeerId(which.members[0].peer), of_run("trunk.chunk", RUN), request, Averaged, numbers, deadline_s=DEADLINE_S
@@ -70,7 +72,7 @@ async def test_who_gives_the_last_chunk_first_and_no_other_holds_nobody_up(start
     *honest, liar = await start(3)
     which = group([*honest, liar], [MANY * CHUNK, 0, 0], grace_s=6.0, leader=0)
     liar.node.learn(which.members[0])
-    task = asyncio.create_task(give(liar, which, MANY - 1))
+    task = asyncio.create_task(give(liar, which, -1))
     sent, results = await honest_two(honest, which)
     await task
     assert np.allclose(averaged(results)[:-CHUNK], mean(sent, [1, 1])[:-CHUNK], atol=1e-6)
@@ -136,7 +138,7 @@ async def test_a_sender_frames_no_reducer(start: Start) -> None:  # noqa: F811
     liar.node.learn(which.members[0])
 
     async def drips() -> None:
-        for number in (MANY - 1, MANY - 2):
+        for number in (-1, -2):
             await asyncio.sleep(3.0)  # the lie
             given.append(asyncio.create_task(give(liar, which, number)))
 

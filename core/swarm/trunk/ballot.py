@@ -1,6 +1,7 @@
 """How the members of a group come to one result: who reduces what in each pass, and what the leader decides. Pure."""
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,6 +16,11 @@ LEAST_RATE = 1 << 18
 """Bytes a second at which a member takes part at least: 2 Mbit/s."""
 LEAST = 6
 """Chunks under way to all reducers: while some are sent others are averaged and come back, so that no line is idle."""
+
+FEWEST, SHORTEST = 16, 4
+"""A piece has so many chunks at least, unless they would be so many times smaller than usual. The mean of a chunk comes
+back once all of it was sent, beside those for the other reducers: on a slow line a round takes longer by as much as
+these take, with three of the usual ones at 10 Mbit/s by 0.3 s."""
 
 
 class Limits(NamedTuple):
@@ -117,10 +123,12 @@ def pieces_again(group: Group, pieces: Sequence[Piece], verdict: Verdict) -> lis
 
 def chunks_of(pieces: Sequence[Piece], codec: Codec) -> list[dict[int, Span]]:
     """For each piece its chunks, by numbers that no other chunk of the pass has."""
-    found, number, width = [], 0, CHUNK[codec]
+    found, number, most = [], 0, CHUNK[codec]
     for piece in pieces:
-        starts = range(piece.span.start, piece.span.stop, width)
-        found.append({number + at: Span(start, min(start + width, piece.span.stop)) for at, start in enumerate(starts)})
+        start, stop = piece.span
+        width = min(most, max(most // SHORTEST, math.ceil((stop - start) / FEWEST)))
+        starts = range(start, stop, width)
+        found.append({number + at: Span(begin, min(begin + width, stop)) for at, begin in enumerate(starts)})
         number += len(starts)
     return found
 

@@ -20,7 +20,7 @@ ROUNDED = 1.02
 """By rounding a vector gets longer by two parts in a hundred at most."""
 WINDOW = 16
 """Chunks that a member has under way to each reducer at most: 2 MiB."""
-QUICK_S = 1.0
+QUICK_S = 0.5
 """An answer within this shows that the line has room: on a slow one so much is under way, and busy PCs take a part."""
 Answer = tuple[Averaged, Payload]
 LEFT = RemoteFault("left", "This peer has left the round.")
