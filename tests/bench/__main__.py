@@ -52,7 +52,15 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
         convergence.measure(o.quick, o.data, o.seeds or SEEDS, o.out)
         if o.trunk is None
         else one_network.measure(
-            o.quick, o.trunk, o.trainers, o.seeds or (1 if o.quick else SEEDS), o.out, o.data, o.split, o.processes
+            o.quick,
+            o.trunk,
+            o.trainers,
+            o.seeds or (1 if o.quick else SEEDS),
+            o.out,
+            o.data,
+            o.split,
+            o.processes,
+            o.samples,
         )
     ),
     "credit": lambda o: credit.measure(o.quick),
@@ -85,8 +93,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
 }
 
 
-def main() -> int:
-    """Run one benchmark."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("name", choices=list(BENCHMARKS))
     parser.add_argument("--quick", action="store_true", help="fewer repetitions: a minute instead of several")
@@ -124,12 +131,23 @@ def main() -> int:
     parser.add_argument(
         "--strategies", nargs="*", choices=list(workers.TRUNKS), default=[], help="trunk --only workers: so agreed"
     )
-    parser.add_argument("--samples", type=int, metavar="N", help="trunk --only workers: of all trainers together")
+    parser.add_argument(
+        "--samples",
+        type=int,
+        metavar="N",
+        help="convergence --trunk, trunk --only workers: of all trainers together",
+    )
     parser.add_argument(
         "--seeds", type=int, metavar="N", help="balance, convergence, gradients, sizes, trunk --only workers: runs"
     )
     parser.add_argument("--out", type=Path, default=OUT, metavar="FOLDER", help="where plots and the JSON are written")
     parser.add_argument("--keep", action="store_true", help="also write the tables of the help page Figures")
+    return parser
+
+
+def main() -> int:
+    """Run one benchmark."""
+    parser = _parser()
     options = parser.parse_args()
     if options.trunk is not None and options.keep:
         parser.error("The help page has no table of trunks.")

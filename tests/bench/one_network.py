@@ -268,6 +268,7 @@ def measure(
     data: Path,
     split: Split,
     processes: int | None,
+    samples: int | None = None,
 ) -> dict[str, Any]:
     """All arms with each number of trainers.
 
@@ -280,8 +281,12 @@ def measure(
         data: as in `Job`.
         split: as in `Job`.
         processes: at once; None: one a core.
+        samples: of a run, all trainers together; None: `STEPS` or `QUICK_STEPS` batches.
     """
     model, steps = (SMALL, QUICK_STEPS) if quick else (manifests.load("text").model, STEPS)
+    if samples:
+        assert model.sequence
+        steps = samples // (WINDOWS * model.sequence)
     jobs = [
         Job(arm, count, 1337 + seed, model, steps * WINDOWS // max(WINDOWS, count), data, split)
         for seed in range(seeds)

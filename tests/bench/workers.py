@@ -84,6 +84,9 @@ LIMIT_S = 2400.0
 """The longest that one run may train; it is judged as far as it came."""
 UNLIMITED = {"upload_kb_s": NO_LIMIT, "download_kb_s": NO_LIMIT}
 """The whole of the line counts, not the quarter that Hearth takes until its user chooses."""
+LONE = {"cpu_share_in_use": 20, "cpu_share_idle": 20}
+"""Percent of the time for which a trainer without others works. It is so fast that it would be trained on a twentieth
+more than the others before it is paused."""
 END_S = 240.0
 """For a worker to save and end."""
 
@@ -254,7 +257,8 @@ class _Swarm:
             host.limit(each, ROUND_TRIP_MS / 2)
             arguments = ("--run", str(run), "--role", "host,train")
             (folder / host.name).mkdir()
-            (folder / host.name / "settings.json").write_text(json.dumps({"version": 2, **UNLIMITED}))
+            settings = UNLIMITED | (LONE if len(mbit) == 1 else {})
+            (folder / host.name / "settings.json").write_text(json.dumps({"version": 2, **settings}))
             worker = WorkerPeer(host, folder / host.name, *arguments, via=first)
             first = first or worker
             self._workers[host.name], self.told[host.name] = worker, _Told()

@@ -246,16 +246,16 @@ def test_the_command_line_trains_all_arms_on_as_many_samples_and_tells_what_is_l
     texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tiny("one", texts, monkeypatch)
-    steps = 16
-    monkeypatch.setattr(one_network, "QUICK_STEPS", steps)
+    samples = 16 * 2 * 64
     command = ["convergence", "--quick", "--trunk", "dedloc", "--trainers", "1", "2", "--processes", "1"]
+    command += ["--samples", str(samples)]
     monkeypatch.setattr(sys, "argv", ["bench", *command, "--data", str(texts), "--out", str(tmp_path)])
     assert main() == 0
     told = capsys.readouterr()
     found = msgspec.json.decode(told.out)
-    assert found["split"] == "test" and found["samples"] == steps * 2 * 64
+    assert found["split"] == "test" and found["samples"] == samples
     arms = found["trainers"]["2 trainers"]
     assert arms.keys() == {"one", "own", "dedloc"}
-    samples = {arm["curves"][-1][-1][0] for arm in arms.values()}
-    assert max(samples) < 1.1 * min(samples)
+    trained = {arm["curves"][-1][-1][0] for arm in arms.values()}
+    assert max(trained) < 1.1 * min(trained)
     assert "4 of 4: " in told.err and "0 min left" in told.err, "one trainer with a common batch is trained twice"
