@@ -42,8 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         folder = data_folder(options.data_dir)
         instance = Instance(folder)
-        if not instance.acquire():
-            return _raise_first(instance, options.page, options.link)
+        if not instance.acquire() and (code := _raise_first(instance, options.page, options.link)) is not None:
+            return code
     except HearthError as error:
         _show_fault(error.notice)
         return error.exit_code
@@ -76,8 +76,12 @@ def main(arguments: list[str] | None = None) -> int:
                 subprocess.Popen(hearth(first_path(options.data_dir)), start_new_session=True, creationflags=DETACHED)
 
 
-def _raise_first(instance: Instance, page: str, link: str) -> int:
-    if instance.raise_first(page, link):
+def _raise_first(instance: Instance, page: str, link: str) -> int | None:
+    """The exit code of this app; None: the other one has just ended, and this one is the first."""
+    answer = instance.raise_first(page, link)
+    if answer == "gone":
+        return None
+    if answer == "raised":
         print("Hearth is open already; its window has been brought to the front.")  # noqa: T201
         return 0
     _show_fault(notice("app.does_not_answer"))

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from filelock import FileLock, Timeout
 from PySide6.QtCore import QDeadlineTimer, QObject, Signal
@@ -27,6 +28,8 @@ LINKS = "links"
 """The socket that takes a link."""
 RETRY_S = 0.05
 ANSWER = b"1"
+Answer = Literal["raised", "gone", "silent"]
+"""Of the first app: it has shown its window; it has ended, so the folder is this one's; it does not answer in time."""
 PAGES = ("", "settings")
 """What one may ask the first app to show, each by a socket of its own; "" is the page that is shown."""
 
@@ -77,11 +80,14 @@ class Instance(QObject):
         if not server.listen(address):
             logger.warning("cannot listen for later starts: %s", server.errorString())
 
-    def raise_first(self, page: str = "", link: str = "") -> bool:
-        """Ask the app that holds the folder to show its window, and one of `PAGES` or the run of a link; whether it
-        answered in time.
+    def raise_first(self, page: str = "", link: str = "") -> Answer:
+        """Ask the app that holds the folder to show its window, and one of `PAGES` or the run of a link.
 
-        An app that was started a moment ago does not listen yet: it is asked again until it does.
+        An app that was started a moment ago does not listen yet: it is asked again until it does. Of one that just
+        quits, the folder is taken over.
+
+        Raises:
+            DataFolderError: the lock file cannot be made.
         """
         deadline = QDeadlineTimer(START_MS)
         while not deadline.hasExpired():
@@ -91,11 +97,13 @@ class Instance(QObject):
                 if link:
                     socket.write(link.encode() + b"\n")
                 if socket.waitForReadyRead(ANSWER_MS):
-                    return True
+                    return "raised"
                 if socket.state() is QLocalSocket.LocalSocketState.ConnectedState:
-                    return False
+                    break
+            if self.acquire():
+                return "gone"
             time.sleep(RETRY_S)
-        return False
+        return "silent"
 
     def release(self) -> None:
         for server in self._servers.values():

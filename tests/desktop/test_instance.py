@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,17 @@ def test_a_first_app_that_has_just_been_started_is_waited_for(folder: Path) -> N
         assert [said(first) for _ in range(3)] == ["listens", "raised", "raised"]
     finally:
         killed(first)
+
+
+def test_who_starts_while_the_first_app_ends_is_the_first(folder: Path, qapp: Any) -> None:
+    ending, second = first_app(folder, after_s=600.0), Instance(folder)
+    assert not second.acquire()
+    with ThreadPoolExecutor() as threads:
+        answer = threads.submit(second.raise_first)
+        killed(ending)
+        assert answer.result(60) == "gone"
+    assert not Instance(folder).acquire()
+    second.release()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signal stops a process there")
