@@ -74,12 +74,12 @@ def _plan(figures: Figures) -> Iterator[Line]:
 
 
 def _all_reduce(figures: Figures) -> Iterator[Line]:
-    slow = {(each["shares"], each["codec"]): each["round_s"] for each in figures["one_slow"]}
-    for (shares, codec), took in slow.items():
-        equal = slow.get(("equal", codec))
+    slow = {(each["shares"], each["peers"], each["codec"]): each["round_s"] for each in figures["one_slow"]}
+    for (shares, peers, codec), took in slow.items():
+        equal = slow.get(("equal", peers, codec))
         if shares == "planned" and took and equal:
             wanted = f"{SHARES:g} times as fast as equal shares"
-            yield Line(f"one slow peer, {codec}", wanted, round(equal / took, 2), equal / took >= SHARES)
+            yield Line(f"one slow of {peers} peers, {codec}", wanted, round(equal / took, 2), equal / took >= SHARES)
     wrong = sum(each["wrong_rounds"] for each in [*figures["even"], *figures["one_slow"]])
     yield Line("rounds that were not exact", "none", wrong, not wrong)
     for name, times in figures.get("times_faster", {}).items():

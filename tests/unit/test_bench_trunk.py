@@ -47,7 +47,8 @@ def test_a_strategy_is_judged_by_one_trainer_and_by_trunks_apart() -> None:
 
 def test_exactness_and_speed_of_rounds_are_judged_together_with_hivemind() -> None:
     slow = [
-        {"shares": s, "codec": "fp32", "round_s": t, "wrong_rounds": 0} for s, t in (("equal", 9.0), ("planned", 3.0))
+        {"shares": shares, "peers": peers, "codec": "fp32", "round_s": took, "wrong_rounds": 0}
+        for shares, peers, took in (("equal", 4, 9.0), ("planned", 4, 3.0), ("equal", 8, 4.0), ("planned", 8, 3.0))
     ]
     figures = {
         "even": [{"wrong_rounds": 1}],
@@ -55,7 +56,8 @@ def test_exactness_and_speed_of_rounds_are_judged_together_with_hivemind() -> No
         "times_faster": {"4 peers, fp32": 1.6, "one slow, planned shares, fp32, declared there True": 2.9},
     }
     lines = told({"all_reduce": figures})
-    assert lines["one slow peer, fp32"] is True and lines["rounds that were not exact"] is False
+    assert lines["one slow of 4 peers, fp32"] is True and lines["one slow of 8 peers, fp32"] is False
+    assert lines["rounds that were not exact"] is False
     assert lines["all-reduce, 4 peers, fp32"] is True
     assert lines["all-reduce, one slow, planned shares, fp32, declared there True"] is False
 
