@@ -28,8 +28,8 @@ LINKS = "links"
 """The socket that takes a link."""
 RETRY_S = 0.05
 ANSWER = b"1"
-Answer = Literal["raised", "gone", "silent"]
-"""Of the first app: it has shown its window; it has ended, so the folder is this one's; it does not answer in time."""
+First = Literal["raised", "gone", "silent"]
+"""What became of the first app: its window is shown; it has ended, so the folder is this one's; it does not answer."""
 PAGES = ("", "settings")
 """What one may ask the first app to show, each by a socket of its own; "" is the page that is shown."""
 
@@ -80,7 +80,7 @@ class Instance(QObject):
         if not server.listen(address):
             logger.warning("cannot listen for later starts: %s", server.errorString())
 
-    def raise_first(self, page: str = "", link: str = "") -> Answer:
+    def raise_first(self, page: str = "", link: str = "") -> First:
         """Ask the app that holds the folder to show its window, and one of `PAGES` or the run of a link.
 
         An app that was started a moment ago does not listen yet: it is asked again until it does. Of one that just

@@ -13,7 +13,7 @@ MEMBERS = 64
 NUMBERS = 1 << 31
 """Of one vector: a trunk of two thousand million parameters."""
 CHUNK: dict[Codec, int] = {"fp32": 1 << 15, "fp16": 1 << 16, "int8": 1 << 17}
-"""Numbers averaged at once: 128 KiB. Larger ones are no cheaper, and what comes late comes later by one of them."""
+"""Numbers averaged at once, at most: 128 KiB. More are no cheaper, and what comes late comes later by one chunk."""
 CHUNKS = NUMBERS // min(CHUNK.values()) + 64 * MEMBERS
 """Of one pass: short pieces have smaller ones."""
 LARGEST_NORM = 1e15

@@ -47,7 +47,7 @@ def measure(quick: bool, against: Path | None, anchors: Path | None) -> dict[str
     slow_codecs = codecs[:2] if quick else codecs
     slow = [
         json.loads(_apart(peers, shares, codec, rounds))
-        for peers in ((THEIRS,) if quick else (THEIRS, 8))
+        for peers in sizes
         for shares in ("equal", "planned")
         for codec in slow_codecs
     ]
@@ -154,9 +154,7 @@ def all_of(processes: Sequence[PeerProcess], *words: Any) -> list[Any]:
 # one slow peer
 
 
-THEIRS, FAST_MBIT, SLOW_MBIT, MEGABYTES = 4, 100, 10, 6.25
-"""So many peers has hivemind's driver. By equal shares the slow line carries 1.5 times what it must then; among eight
-1.75 times."""
+FAST_MBIT, SLOW_MBIT, MEGABYTES = 100, 10, 6.25
 
 
 def _apart(peers: int, shares: str, codec: Codec, rounds: int) -> bytes:
@@ -187,6 +185,7 @@ def shape(peers: int) -> bool:
 
 
 def _one_slow(peers: int, shares: str, codec: Codec, rounds: int) -> dict[str, Any]:
+    """By equal shares the slow line of one of four carries 1.5 times what it must; of one of eight, 1.75 times."""
     shaped = shape(peers)
     parts = [1] * peers if shares == "equal" else _planned(peers)
     names = [f"127.0.0.{place}" for place in range(1, peers + 1)]
