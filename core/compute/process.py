@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, cast
 
+from core import event_loop
 from core.compute.priority import be_humble
 from core.contracts.errors import HearthError, ProtocolError
 from core.contracts.notices import notice
@@ -28,7 +29,7 @@ def main() -> int:
     faulthandler.enable()
     ends = take_over()
     _know_its_place()
-    code = asyncio.run(_serve(ends))
+    code = event_loop.run(_serve(ends))
     sys.stderr.flush()
     os._exit(code)  # at once: all is saved, and the user waits for the memory
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import filelock
 
-from core import key_file, logs
+from core import event_loop, key_file, logs
 from core.contracts.control import LOCK_FILE
 from core.contracts.errors import AlreadyRunning, DataFolderError
 from core.contracts.notices import notice
@@ -72,7 +72,7 @@ def run_worker(
             key_file.ensure(folder)  # at the first start, also of a worker that is alone as yet
         except DataFolderError as error:
             log.warning("%s", error)  # it can compute without; who joins others is told again, and ends
-        asyncio.run(_serve(folder, run, ring, network, join, screen, agree))
+        event_loop.run(_serve(folder, run, ring, network, join, screen, agree))
     return 0
 
 

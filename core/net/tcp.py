@@ -195,7 +195,10 @@ async def _exactly(sock: socket.socket, size: int) -> bytearray:
     data, got = bytearray(size), 0
     view = memoryview(data)
     while got < size:
-        count = await asyncio.get_running_loop().sock_recv_into(sock, view[got:])
+        try:
+            count = sock.recv_into(view[got:])
+        except BlockingIOError:  # uvloop waits for what is there already, too
+            count = await asyncio.get_running_loop().sock_recv_into(sock, view[got:])
         if not count:
             raise EOFError
         got += count

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from core import event_loop
 from core.contracts.errors import RoundVoid
 from core.contracts.net import PeerAddress
 from core.contracts.trunk_rounds import Group
@@ -92,4 +93,4 @@ async def _main(place: int, numbers: int, listen: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))
+    event_loop.run(_main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))

@@ -7,7 +7,6 @@ compute process, otherwise idle as the anchor's is; `tiny_ffn_training`: one of 
 trains. `dht`: a process for each peer; unlike the anchor's, its memory leaves out the process that measures.
 """
 
-import asyncio
 import contextlib
 import json
 import random
@@ -21,6 +20,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from core import event_loop
 from core.contracts.expert_calls import METHODS, Direction, ExpertReply, ExpertRequest
 from core.contracts.net import PeerAddress, of_run
 from core.identity import Identity, PeerId
@@ -59,16 +59,16 @@ def _latency(quick: bool) -> dict[str, Any]:
     calls, transfers = (100, 8) if quick else (500, 30)
     with _peers() as started:
         address = started().ask("join", [])
-        figures = asyncio.run(_nops(parse_address(address), calls, transfers))
+        figures = event_loop.run(_nops(parse_address(address), calls, transfers))
     with _peers() as started:
         address = started("network_floor").ask("address")
-        figures["tiny_floor"] = asyncio.run(_floor(parse_address(address), calls))
+        figures["tiny_floor"] = event_loop.run(_floor(parse_address(address), calls))
     with server.server(WIDTH, 4) as (running, _):
-        figures["tiny_ffn"] = asyncio.run(_experts(running, f"{server.RUN}.0.0", calls))
+        figures["tiny_ffn"] = event_loop.run(_experts(running, f"{server.RUN}.0.0", calls))
     with tempfile.TemporaryDirectory() as folder, worker(Path(folder), "--listen", HERE) as running:
         running.until(lambda status: UID in {expert.uid for expert in status.experts}, "the expert")
         running.until(lambda status: status.step > 0, "training")
-        figures["tiny_ffn_training"] = asyncio.run(_experts(running, UID, calls))
+        figures["tiny_ffn_training"] = event_loop.run(_experts(running, UID, calls))
     progress(f"latency: {figures}")
     return figures
 

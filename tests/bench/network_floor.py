@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 
+from core import event_loop
 from core.identity import Identity
 from core.net.addresses import address_text
 from core.net.rpc import Context, Payload, RpcNode
@@ -51,4 +52,4 @@ async def _main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_main())
+    event_loop.run(_main())

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from core import event_loop
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
@@ -107,4 +108,4 @@ async def _main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_main())
+    event_loop.run(_main())

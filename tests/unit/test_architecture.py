@@ -15,6 +15,7 @@ LAYERS = [
     {"core.contracts", "core.version"},
     {
         "core.logs",
+        "core.event_loop",
         "core.hardware",
         "core.key_file",
         "core.identity",
