@@ -12,8 +12,8 @@ MEMBERS = 64
 """Of one group: more than took part in any of the paper's rounds (DeDLOC)."""
 NUMBERS = 1 << 31
 """Of one vector: a trunk of two thousand million parameters."""
-CHUNK: dict[Codec, int] = {"fp32": 1 << 15, "fp16": 1 << 16, "int8": 1 << 17}
-"""Numbers averaged at once, at most: 128 KiB. More are no cheaper, and what comes late comes later by one chunk."""
+CHUNK: dict[Codec, int] = {"fp32": 1 << 16, "fp16": 1 << 17, "int8": 1 << 18}
+"""Numbers averaged at once, at most: 256 KiB. More are hardly cheaper, and what comes late comes later by one chunk."""
 CHUNKS = NUMBERS // min(CHUNK.values()) + 64 * MEMBERS
 """Of one pass: short pieces have smaller ones."""
 LARGEST_NORM = 1e15

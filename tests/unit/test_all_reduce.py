@@ -487,7 +487,7 @@ def test_short_pieces_have_smaller_chunks() -> None:
     assert [number for chunks in cut for number in chunks] == [*range(sum(map(len, cut)))]
     spans = [[stop - start for start, stop in chunks.values()] for chunks in cut]
     half = width // 2 + 1
-    assert spans == [[5], [width // 4] * 4, [half] * 15 + [half - 15], [width] * 100 + [1]]
+    assert spans == [[5], [width // 8] * 8, [half] * 15 + [half - 15], [width] * 100 + [1]]
     for piece, chunks in zip(pieces, cut, strict=True):
         ends = [(piece.span.start, piece.span.start), *chunks.values()]
         assert all(one[1] == other[0] for one, other in itertools.pairwise(ends)) and ends[-1][1] == piece.span.stop

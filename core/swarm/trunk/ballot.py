@@ -17,7 +17,7 @@ LEAST_RATE = 1 << 18
 LEAST = 6
 """Chunks under way to all reducers: while some are sent others are averaged and come back, so that no line is idle."""
 
-FEWEST, SHORTEST = 16, 4
+FEWEST, SHORTEST = 16, 8
 """A piece has so many chunks at least, unless they would be so many times smaller than usual. The mean of a chunk comes
 back once all of it was sent, beside those for the other reducers: on a slow line a round takes longer by as much as
 these take, with three of the usual ones at 10 Mbit/s by 0.3 s."""

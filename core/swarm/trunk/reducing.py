@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 ROUNDED = 1.02
 """By rounding a vector gets longer by two parts in a hundred at most."""
-WINDOW = 16
+WINDOW = 8
 """Chunks that a member has under way to each reducer at most: 2 MiB."""
 QUICK_S = 0.5
 """An answer within this shows that the line has room: on a slow one so much is under way, and busy PCs take a part."""
