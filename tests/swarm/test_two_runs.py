@@ -4,7 +4,6 @@ import json
 import resource
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from core.contracts.status import RunStatus, Status
 from core.control.client import ControlClient
 from core.store import shards
 from tests.swarm.test_full_disk import TINY, limit
-from tests.workers import DIGITS, HERE, PATIENCE_S, RunningWorker, hearth, start_paused, wait_until, worker
+from tests.workers import DIGITS, HERE, PATIENCE_S, RunningWorker, Workers, hearth, start_paused, wait_until, worker
 
 
 def small_text(folder: Path, width: int, text: bytes = b"") -> str:
@@ -50,12 +49,12 @@ def test_two_runs_of_one_name_never_meet(tmp_path: Path) -> None:
     ids = [manifest.load(path).run_id for path in paths]
     for name, path, text in zip(("first", "third"), paths, texts.values(), strict=True):
         give(tmp_path / name, path, text)
-    with ExitStack() as stack:
-        first = stack.enter_context(worker(tmp_path / "first", "--run", paths[0], "--listen", HERE))
+    with Workers() as workers:
+        first = workers.start(tmp_path / "first", "--run", paths[0], "--listen", HERE)
         known = hearth(first.folder, "address").stdout.strip()
 
         def another(name: str, path: str) -> RunningWorker:
-            return stack.enter_context(worker(tmp_path / name, "--run", path, "--listen", HERE, "--bootstrap", known))
+            return workers.start(tmp_path / name, "--run", path, "--listen", HERE, "--bootstrap", known)
 
         pairs = [[first, another("second", paths[0])], [another("third", paths[1]), another("fourth", paths[1])]]
         peers = {pc.folder: network(pc).peer for pair in pairs for pc in pair}
@@ -73,7 +72,7 @@ def test_two_runs_of_one_name_never_meet(tmp_path: Path) -> None:
             for pc in pair:
                 assert [path.name for path in pc.folder.glob("runs/*")] == [run_id]
                 assert pc.ask("totals", {}, Totals).all.runs.keys() == {run_id}
-                assert all(peer.faults == 0 for peer in network(pc).peers)
+                assert {peer.faults for peer in network(pc).peers} == {0.0}
                 assert "it belongs to" not in pc.log(), "a part of the other run came"
 
 

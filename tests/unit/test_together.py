@@ -69,11 +69,25 @@ async def test_what_cannot_be_tried_is_not_believed(monkeypatch: pytest.MonkeyPa
 
 async def test_who_is_back_tries_a_fragment_beside_all_that_are_agreed_now() -> None:
     trunk = Trunk()
-    assert trunk.together.comes_back() and not trunk.together.comes_back(), "once for all fragments"
+    assert trunk.together.comes_back(0) and not trunk.together.comes_back(1), "once for all fragments"
     trunk.heard[1] = time.time()
     assert await trunk.together.verdict(0, GOOD) == "good" and trunk.asked == [[[], [0, 1]]]
     trunk.heard[1] -= 1.0
     assert await trunk.together.verdict(0, BAD) is None, "the other one is of before"
+
+
+async def test_who_is_back_blames_nobody_until_its_experts_are_not_old_any_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trunk = Trunk()
+    assert trunk.together.comes_back(0)
+    trunk.heard[1] = time.time()
+    assert await trunk.together.verdict(0, BAD) is None
+    monkeypatch.setattr(together, "CURRENT_S", 0.0)
+    trunk.heard[1] = time.time() + 60.0
+    assert not trunk.together.comes_back(0), "what did worse is not excused again and again"
+    assert await trunk.together.verdict(0, BAD) == "worse"
+    assert trunk.together.comes_back(0), "that was told"
 
 
 def test_rounds_lead_no_farther_than_differences_like_those_of_the_trainer_here() -> None:

@@ -244,7 +244,7 @@ class DiLoCo(Agreement):
                 self._node.strike(parse_peer(syncer), CLIPPED_POINTS)
                 self._leases.failed(syncer)
                 raise CallRefused(f"Peer {syncer[:8]} is not followed by others.")
-            if known and newer.version > known.version + fragments.STALE and self._together.comes_back():
+            if known and newer.version > known.version + fragments.STALE and self._together.comes_back(part):
                 for other in self._sizes.keys() - self._syncers.keys() - {part}:
                     self._node.start(logged(self._look(other), "fragment"), "fragments after a while")
         elif answer.kind == "rounds":

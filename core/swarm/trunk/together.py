@@ -40,22 +40,33 @@ class Together:
         self._compare, self._parts = compare, parts
         self._heard, self._synced, self._fragments = heard, synced, fragments
         self._back = 0.0
+        self._doubted = set[int]()
+        """Fragments that did worse while it was too early to hold that against who gave them."""
         self._waiting: dict[int, bytes] = {}
         """The numbers of fragments that are to be tried."""
         self._verdicts: dict[int, Verdict | None] = {}
         """On those that were tried last."""
         self._came, self._trying = asyncio.Event(), asyncio.Lock()
 
-    def comes_back(self) -> bool:
+    def comes_back(self, part: int) -> bool:
         """A fragment is far ahead of what is known here: this PC was away, and the others are old, too.
 
+        Args:
+            part: which it is.
+
         Returns:
-            Whether that is news.
+            Whether that is news. It is none of a fragment that did worse the last time: else whoever gives such ones
+            could have each of them excused.
         """
-        news = time.time() - self._back > CURRENT_S
+        news = not self._is_back() and part not in self._doubted
         if news:
             self._back = time.time()
         return news
+
+    def _is_back(self) -> bool:
+        """Whether this PC was away not long ago: the experts here are old as well, until they have trained with the new
+        trunk."""
+        return time.time() - self._back < CURRENT_S
 
     def _is_whole(self, tried: Collection[int]) -> bool:
         """Whether all fragments of the trunk but some are as they are agreed now."""
@@ -71,7 +82,7 @@ class Together:
             numbers: float32.
 
         Returns:
-            None: it does worse, but beside others that are old.
+            None: it does worse, but beside fragments or experts that are old.
 
         Raises:
             CallTimeout: it cannot be told now.
@@ -87,12 +98,11 @@ class Together:
             if self._waiting.get(part) is numbers:  # else it was tried with another one
                 waiting = dict(self._waiting)
                 try:
-                    whole = self._is_whole(waiting.keys())
+                    too_early = self._is_back() or not self._is_whole(waiting.keys())
                     verdicts = await self._judge(waiting)
-                    self._verdicts |= {
-                        tried: None if verdict == "worse" and not whole else verdict
-                        for tried, verdict in verdicts.items()
-                    }
+                    doubted = {tried for tried, verdict in verdicts.items() if verdict == "worse" and too_early}
+                    self._doubted = self._doubted - waiting.keys() | doubted
+                    self._verdicts |= verdicts | dict.fromkeys(doubted)
                     for tried in waiting:
                         self._waiting.pop(tried, None)
                 finally:
@@ -113,8 +123,7 @@ class Together:
     async def _judge(self, numbers: Mapping[int, bytes]) -> dict[int, Verdict]:
         """All at once; if that is not good, each by itself. The trainer of a PC that was away still has old ones when
         the worker knows newer ones."""
-        is_back = time.time() - self._back < CURRENT_S
-        beside = {part: it.numbers.tobytes() for part, it in self._fragments.items()} if is_back else {}
+        beside = {part: it.numbers.tobytes() for part, it in self._fragments.items()} if self._is_back() else {}
         [_, together] = (await self._compare([{}, {**beside, **numbers}])).verdicts
         if together == "good" or len(numbers) == 1:
             return dict.fromkeys(numbers, together)
