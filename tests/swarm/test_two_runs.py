@@ -20,6 +20,7 @@ from core.contracts.network_status import DhtRecord, NetworkStatus
 from core.contracts.status import RunStatus, Status
 from core.control.client import ControlClient
 from core.store import shards
+from core.swarm.trunk.agreement import POINTS
 from tests.swarm.test_full_disk import TINY, limit
 from tests.workers import DIGITS, HERE, PATIENCE_S, RunningWorker, Workers, hearth, start_paused, wait_until, worker
 
@@ -72,7 +73,9 @@ def test_two_runs_of_one_name_never_meet(tmp_path: Path) -> None:
             for pc in pair:
                 assert [path.name for path in pc.folder.glob("runs/*")] == [run_id]
                 assert pc.ask("totals", {}, Totals).all.runs.keys() == {run_id}
-                assert {peer.faults for peer in network(pc).peers} == {0.0}
+                faults = [peer.faults for peer in network(pc).peers]
+                # One whose fragment does worse has such a point, and may be honest.
+                assert all(points < POINTS["unusual"] for points in faults), faults
                 assert "it belongs to" not in pc.log(), "a part of the other run came"
 
 
