@@ -19,6 +19,7 @@ leader and not the others, it decides in time also on what it has not gone throu
 import asyncio
 import hashlib
 import logging
+import math
 from collections.abc import Collection
 
 import msgspec
@@ -188,7 +189,7 @@ class Round:
                     raise RoundVoid("The others went on without this peer, which did not get all of the result.")
             least = Averaged(min(least.samples, pass_.least.samples), min(least.peers, pass_.least.peers))
             if not verdict.lost:
-                if self.out is not None and not np.isfinite(self.out).all():
+                if self.out is not None and math.isnan(self.out.min(initial=0.0)):
                     raise RoundVoid("Not all of the result came.")
                 reduced = sum(each.reducing.size for each in self._passes.values())
                 late = frozenset(self.peers[member] for member in self.silent)
