@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.long.hostile.kills import Kill, Victim
-from tests.workers import hearth
+from tests.workers import answers, hearth, wait_until
 
 KILLS = int(os.environ.get("HEARTH_KILLS", "200"))
 SEED = 20
@@ -60,6 +60,7 @@ def test_no_file_is_spoilt_and_half_a_minute_lost_at_most(tmp_path: Path) -> Non
         for victim in victims:
             worst = max(victim.kills, key=lambda kill: max(kill.lost_s.values()))
             assert max(worst.lost_s.values()) < LOST_S, worst
+            wait_until(lambda folder=victim.folder: answers(folder), "an answer")  # type: ignore[misc]
             step = victim.running.until(lambda status: status.step > 0, "the step").step
             victim.running.until(
                 lambda status: status.step > step and (status.accuracy or 0) > LEARNT,  # noqa: B023
