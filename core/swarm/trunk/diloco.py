@@ -281,7 +281,7 @@ class DiLoCo(Agreement):
                 raise
             return
         if verdict is None and trial == "first":
-            raise CallRefused(f"Fragment {part} of the trunk does not fit to the others, which are old here.")
+            raise CallRefused(f"Fragment {part} of the trunk does not fit what is old here.")
         if verdict in POINTS:
             log.warning("Fragment %d of the trunk that peer %s gave is %s.", part, syncer[:8], verdict)
             self._node.strike(parse_peer(syncer), POINTS[verdict])
