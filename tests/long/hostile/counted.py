@@ -15,6 +15,8 @@ from core.pipe import worker_end as link
 
 VARIABLE = "COUNTS"
 EVERY_S = 10.0
+LONG_S, USUAL_S = 1.0, sys.getswitchinterval()
+"""For which one thread may keep the others waiting: while it holds all objects, and otherwise."""
 
 
 def _command() -> list[str]:
@@ -26,11 +28,16 @@ def _count() -> None:
     path = Path(os.environ[VARIABLE], str(os.getpid()))
     while True:
         time.sleep(EVERY_S)
+        # Nobody else may go on meanwhile: a tuple that a thread was about to make is among the objects, and if somebody
+        # else holds it when it is done Python raises SystemError.
+        sys.setswitchinterval(LONG_S)
+        time.sleep(2 * USUAL_S)  # until nobody waits for the shorter time
         objects = gc.get_objects()
         # not isinstance, which asks objects that pretend to be others
         tasks = sum(issubclass(type(one), asyncio.Task) and not one.done() for one in objects)
         text = f"{tasks} {len(objects)}"
         del objects
+        sys.setswitchinterval(USUAL_S)
         partial = path.with_suffix(".partial")
         partial.write_text(text)
         partial.replace(path)
