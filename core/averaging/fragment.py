@@ -19,7 +19,7 @@ from core.averaging import codecs, outer, sparse
 from core.averaging.outer import NESTEROV, PLAIN
 from core.contracts.errors import UNREADABLE, ProtocolError
 from core.contracts.expert_calls import encoded_size
-from core.contracts.trunk import check_possible
+from core.contracts.trunk import PARTS, check_possible
 
 STALE = 3
 """Rounds that an offer may be behind."""
@@ -31,6 +31,8 @@ HELD = 256 << 20
 """Bytes of offers that a syncer keeps at most until it makes a round of them."""
 FARTHEST = 2.0**16
 """What no number of a trunk moves by between two rounds: sums of such differences stay finite."""
+LARGEST = 4 << 20
+"""Numbers of a fragment at most: with its momentum it fits a message between peers."""
 MOST = 0.5
 """Share of the trainers over which a round's own median tells what is usual."""
 DENSE, SPARSE = b"d", b"s"
@@ -52,6 +54,16 @@ class Encoder:
         if is_sparse:
             return SPARSE + head + self._feedback.encode(coarse)
         return DENSE + head + codecs.encode(coarse, "int8")
+
+
+def parts_of(numbers: int, wanted: int) -> int:
+    """Into how many fragments a trunk is cut.
+
+    Args:
+        numbers: of the whole trunk.
+        wanted: by the manifest; there are more if one would be too large.
+    """
+    return min(PARTS, max(wanted, math.ceil(numbers / LARGEST)))
 
 
 def largest(count: int, fine: int) -> int:
@@ -133,6 +145,8 @@ class Fragment:
         """
         if made.version != self.version + 1:
             raise ProtocolError(f"A round to version {made.version} does not follow version {self.version}.")
+        if sum(len(message) for _, message in made.parts) > largest(len(self.numbers), self.fine):
+            raise ProtocolError("A round has more parts than its numbers need.")
         changed = np.zeros(len(self.numbers), np.float32)
         for factor, message in made.parts:
             changed += np.float32(factor) * decode(message, len(self.numbers), self.fine)
@@ -254,6 +268,10 @@ class Collecting:
         """By trainer: version, samples, message, length of the difference."""
         self._expected: set[bytes] = set()
         """Newcomers that are about to make their first offer."""
+        self._let_down: set[bytes] = set()
+        """Those that made none until the next round: they are not waited for again."""
+        self.given: dict[bytes, tuple[int, int]] = {}
+        """By trainer of the last round: for how many samples it counted, and the bytes of its difference."""
         self._first = self._full = math.inf
         """When the first offer came, and the one that made the quorum."""
         self._usual = (math.inf, math.inf)
@@ -270,7 +288,7 @@ class Collecting:
 
     def expect(self, peer: bytes) -> None:
         """A trainer has begun with what is agreed: the next round waits for it as for those who took part."""
-        if len(self._expected) < GIVERS:
+        if peer not in self._let_down and len(self._expected | self._let_down) < GIVERS:
             self._expected.add(peer)
 
     def offer(self, peer: bytes, version: int, samples: int, message: bytes, now: float) -> bool:
@@ -285,6 +303,8 @@ class Collecting:
             return True
         if not fragment.version - STALE <= version <= fragment.version:
             return False
+        if self._offers.get(peer, ())[:3] == (version, samples, message):
+            return True
         norm = float(np.linalg.norm(decode(message, len(fragment.numbers), fragment.fine)))
         if peer not in self._offers:
             late_s = now - (self._full if version == fragment.version else self._last_full)
@@ -351,6 +371,8 @@ class Collecting:
         givers = tuple((peer, version) for peer, (version, *_) in offers.items())
         made = Round(fragment.version + 1, min(2**53, sum(weights)), dense, givers, tuple(parts), share)
         fragment.apply(made)
+        self.given = {peer: (weight, len(offers[peer][2])) for peer, weight in zip(offers, weights, strict=True)}
+        self._let_down = (self._let_down | self._expected) - offers.keys()
         self._last_full = self._full
         self._offers, self._expected, self._first, self._full = {}, set(), math.inf, math.inf
         return made

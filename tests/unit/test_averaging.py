@@ -171,6 +171,28 @@ def test_trainers_that_come_in_several_rounds_move_the_trunk_as_far_as_in_one(is
     assert after(*[(0, 1, 2)] * 8) > 0.95 * after(*[(0, 1, 2, 3)] * 8) - 1, "who has gone is not counted for long"
 
 
+def test_who_only_ever_asks_neither_holds_rounds_up_nor_shrinks_them() -> None:
+    def after(askers: int) -> float:
+        syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=1, patience_s=10.0)
+        for version in range(1, 9):
+            for number in range(askers):
+                syncer.expect(bytes([number]) * 32)
+            assert syncer.offer(A, version, 8, fine(1.0), 0.0)
+            assert syncer.due_s(0.0) == 0.0 or version < 5
+            syncer.make()
+        return float(syncer.fragment.numbers.mean())
+
+    assert after(9) > after(0) - 1.1, "of eight rounds the first may be small"
+
+
+def test_a_round_of_more_parts_than_its_numbers_need_is_refused_before_they_are_read() -> None:
+    fragment = Fragment(np.zeros(9000, np.float32), 100)
+    part = 0.0, Encoder().encode(draw(9000), 100, is_sparse=True)
+    with pytest.raises(ProtocolError, match="more parts"):
+        fragment.apply(Round(2, 8, False, ((A, 1),), (part,) * 1024))
+    assert fragment.version == 1
+
+
 def test_who_misses_rounds_by_little_is_waited_for_after_a_while() -> None:
     syncer = collecting()
     for version in range(1, 12):

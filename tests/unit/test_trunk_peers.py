@@ -194,7 +194,7 @@ async def test_who_begins_with_another_trunk_is_not_followed_and_who_shouts_is_n
 
 
 ROUNDS, INNER, RATE = 12, 8, 0.1
-TOGETHER = Diloco(quorum=7, grace_s=5.0)
+TOGETHER = Diloco(quorum=7, grace_s=5.0, fragments=5)
 
 
 LIES = ("", "nan", "x100", "flipped", "old")
@@ -461,7 +461,9 @@ async def test_one_peer_replaces_what_a_new_syncer_has_only_once(tmp_path: Path)
 
         async def give(request: AskState, payload: bytes, context: Context) -> tuple[State, bytes]:
             known = syncer.worker._fragments[request.part]
-            return State(), dump(Fragment(known.numbers * np.float32(1.001), known.fine, known.version + 3))
+            newer = Fragment(known.numbers * np.float32(1.001), known.fine, known.version + 3)
+            newer.momentum = np.full(SIZE, 1e30, np.float32)
+            return State(), dump(newer)
 
         liar.node.rpc.register(of_run(STATE, MANIFEST.run_id), AskState, give)
         for _ in range(5):
@@ -469,7 +471,8 @@ async def test_one_peer_replaces_what_a_new_syncer_has_only_once(tmp_path: Path)
             with contextlib.suppress(HearthError):
                 method = of_run(OFFER, MANIFEST.run_id)
                 await liar.node.rpc.call(syncer.node.id, method, ahead, FragmentAnswer, deadline_s=PATIENCE_S)
-        assert syncer.worker._fragments[part].version == 1 + 3
+        taken = syncer.worker._fragments[part]
+        assert taken.version == 1 + 3 and taken.momentum is None, "nobody has tried that"
         assert part in syncer.syncs
 
 

@@ -124,7 +124,8 @@ class Agreement(ABC):
 
     def saw(self, trainer: bytes, samples: int, part: int = 0) -> None:
         """Note that a trainer's samples were counted here, or in a round in which this PC took part."""
-        self._seen.setdefault(trainer, Counter())[part] += samples
+        parts = self._seen.setdefault(trainer, Counter())
+        parts[part] = min(MOST, parts[part] + samples)
 
     def seen(self) -> dict[bytes, int]:
         """The samples of each trainer that this PC saw counted since its start. Each part of the trunk has all of them:

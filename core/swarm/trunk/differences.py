@@ -9,7 +9,7 @@ from core.contracts.trunk import Offer
 
 FAR = 30.0
 """Times the length of a trainer's own difference that rounds may lead before what they come to is tried. The median of
-all may be longer, and Nesterov's momentum adds up to ten times as much."""
+all may be longer, and Nesterov's momentum adds as much again."""
 Trial = Literal["none", "if it can be", "first"]
 """Of what rounds lead to: none; one, unless it cannot be told now; or one before anything of it is used."""
 

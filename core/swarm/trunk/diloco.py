@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -17,16 +18,8 @@ import numpy as np
 from core.averaging import codecs
 from core.averaging import fragment as fragments
 from core.averaging.fragment import Fragment
-from core.averaging.mean import JUDGED
 from core.averaging.outer import steps_between
-from core.contracts.errors import (
-    UNREADABLE,
-    CallRefused,
-    CallTimeout,
-    HearthError,
-    PeerUnreachable,
-    ProtocolError,
-)
+from core.contracts.errors import UNREADABLE, CallRefused, CallTimeout, HearthError, PeerUnreachable, ProtocolError
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.notices import Notice, notice
@@ -45,7 +38,7 @@ from core.swarm.trunk.agreement import HOSTILE_POINTS, POINTS, Agreement, Most, 
 from core.swarm.trunk.differences import Differences, Trial
 from core.swarm.trunk.kept import Kept
 from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, mark
-from core.swarm.trunk.syncer import Claim, Syncer
+from core.swarm.trunk.syncer import CLIPPED_POINTS, Claim, Syncer, name_clipped
 from core.swarm.trunk.together import Together
 from core.swarm.trunk.wire import Wire
 
@@ -56,11 +49,6 @@ SLACK_S = 30.0
 """For an offer, beside the time that it waits for others."""
 MOST = (MAX_PAYLOAD - (1 << 20)) // 8
 """Numbers of a fragment: with its momentum it is one message."""
-CLIPPED = 1 / 30
-"""Who offers a difference of which only so much is left is named: that of an honest one was 18 times as long as that of
-another which had just begun."""
-CLIPPED_POINTS = 1.0
-"""As after a long pause it may happen to an honest one."""
 
 
 class DiLoCo(Agreement):
@@ -133,7 +121,9 @@ class DiLoCo(Agreement):
         await self._kept.save_now_and_then(self._fragments)
         if self._node.hushed or not await self._leases.look():
             return
-        claims, leaves = self._leases.due({part for one in self._leases.keepers.values() for part in one.versions})
+        count = fragments.parts_of(self._numbers, self._rules.fragments)
+        kept = {part for one in self._leases.keepers.values() for part in one.versions if part < count}
+        claims, leaves = self._leases.due(kept)
         for part in claims:
             self._claim(part)
         for part in leaves:
@@ -150,10 +140,13 @@ class DiLoCo(Agreement):
 
     def _claim(self, part: int) -> None:
         fragment = self._fragments.get(part)
-        self._syncers[part] = Syncer(fragment, self._rules, self._note_clipped) if fragment else None
+        self._syncers[part] = self._syncer_of(part, fragment) if fragment else None
         self._claimed[part] = Claim()
         self._leases.keepers[self._members.me] = self._self()
         log.info("Syncs fragment %d of the trunk from version %d on.", part, fragment.version if fragment else 0)
+
+    def _syncer_of(self, part: int, fragment: Fragment) -> Syncer:
+        return Syncer(fragment, self._rules, partial(name_clipped, self._node), partial(self._note_given, part))
 
     def _leave(self, part: int) -> None:
         if (syncer := self._syncers.pop(part)) is not None:
@@ -237,7 +230,7 @@ class DiLoCo(Agreement):
     async def _follow(self, part: int, syncer: str, answer: FragmentAnswer, data: bytes) -> None:
         known, newer = self._fragments.get(part), None
         if answer.kind == "state":
-            newer = self._fitting(part, fragments.load(data, MOST))
+            newer = self._told(part, data)
             is_led = self._leases.is_led_by(part, syncer)
             if not (self._can_be(part, newer) if is_led is None else is_led):
                 log.warning("Peer %s has no fragment %d of the trunk that others know.", syncer[:8], part)
@@ -307,12 +300,12 @@ class DiLoCo(Agreement):
             raise
 
     async def _answer(self, peer: PeerId, offer: FragmentOffer, payload: bytes) -> tuple[FragmentAnswer, bytes]:
-        part = offer.part
+        part, known = offer.part, self._fragments.get(offer.part)
+        is_newer = offer.version > (known.version if known else 0) and peer != self._node.peer
+        if part in self._syncers and is_newer:
+            await self._catch_up(part, peer)
         if part not in self._syncers:
             raise CallRefused("This peer is not the syncer of this fragment. Ask another one.")
-        known = self._fragments.get(part)
-        if offer.version > (known.version if known else 0) and peer != self._node.peer:
-            await self._catch_up(part, peer)
         counted, began = offer.kind != "difference", time.monotonic()
         if self._syncers[part] is None and offer.kind == "begin":
             self._begin(part, offer, payload)
@@ -321,9 +314,6 @@ class DiLoCo(Agreement):
             return FragmentAnswer(0, False, "none"), b""
         if offer.kind == "difference":
             counted = await syncer.offer(peer, offer.version, offer.samples, payload)
-            if counted:
-                self.saw(peer, offer.samples, part)
-                self.reduced += len(payload) if peer != self._node.peer else 0
             self._heard[part] = time.time()
         else:
             syncer.expect(peer)
@@ -341,7 +331,17 @@ class DiLoCo(Agreement):
         if offer.fine > len(numbers):
             raise ProtocolError("A fragment has fewer numbers than it says.")
         self._fragments[part] = self._fitting(part, Fragment(numbers, offer.fine))
-        self._syncers[part] = Syncer(self._fragments[part], self._rules, self._note_clipped)
+        self._syncers[part] = self._syncer_of(part, self._fragments[part])
+
+    def _told(self, part: int, data: bytes) -> Fragment:
+        """What somebody says that a fragment is, without the momentum: nobody can try that, and it comes with rounds.
+
+        Raises:
+            ProtocolError: it is none, or not like that of the trainer here.
+        """
+        fragment = self._fitting(part, fragments.load(data, MOST))
+        fragment.momentum = None
+        return fragment
 
     def _fitting(self, part: int, fragment: Fragment) -> Fragment:
         """A fragment as others have it, if it is like that of the trainer here.
@@ -356,12 +356,9 @@ class DiLoCo(Agreement):
             raise ProtocolError("There are more fragments than the trunk has.")
         return fragment
 
-    def _note_clipped(self, peer: bytes, part: float, trainers: int) -> None:
-        if part < CLIPPED and peer != self._node.peer:
-            why = f"is {1 / part:.0f} times as long as others" if part else "leads back from where the others go"
-            log.warning("Peer %s offered a difference that %s.", peer.hex()[:8], why)
-            if trainers >= JUDGED:  # of two nobody can tell which one is wrong, or has just begun
-                self._node.strike(PeerId(peer), CLIPPED_POINTS)
+    def _note_given(self, part: int, peer: bytes, samples: int, size: int) -> None:
+        self.saw(peer, samples, part)
+        self.reduced += size if peer != self._node.peer else 0
 
     async def _catch_up(self, part: int, peer: PeerId) -> None:
         """Somebody got a round of the former syncer that this one did not: go on from that, not long after a claim."""
@@ -370,7 +367,8 @@ class DiLoCo(Agreement):
         _, data = await self._node.call(peer, self._state, AskState(part), State, deadline_s=SLACK_S)
         if not data:
             return
-        newer, known = self._fitting(part, fragments.load(data, MOST)), self._fragments.get(part)
+        newer, known = self._told(part, data), self._fragments.get(part)
+        line = known.line if known else b""  # a round changes the fragment itself
         if part not in self._syncers or (known and newer.version <= known.version):
             return
         if not self._can_be(part, newer):
@@ -385,7 +383,8 @@ class DiLoCo(Agreement):
             self._node.strike(peer, POINTS[verdict])
             raise CallRefused(f"What you have of fragment {part} of the trunk is {verdict}.")
         untold = verdict is None and known and rounds is None  # where nobody trains only what follows is taken
-        if untold or part not in self._syncers or self._fragments.get(part) is not known:
+        is_same = self._fragments.get(part) is known and (not known or known.line == line)
+        if untold or part not in self._syncers or not is_same:
             return  # or it is another one's, or has gone on, meanwhile
         self._fragments[part] = newer
         self._leave(part)  # who waits is to offer again: it may be counted by now

@@ -8,7 +8,8 @@ When a member has all, it reports the digests of all pieces to the leader, and t
 signed verdict that names the same digests; who does not hear from the leader asks the others what it decided. Pieces
 whose reducer failed, or that differ, are reduced once more by those who are left, out of the vectors of those who are
 left. If that fails too, or no more than half of the members report, the round is void for all. A member that misses
-the verdict takes nothing and is one step behind.
+the verdict takes nothing and is one step behind. (A leader that lies can sign two verdicts, and so part the members;
+DeDLOC compares digests of what they came to.)
 
 Whoever does not go on costs the others `grace_s` at most: a sender is left out by the reducers after half of it, a
 reducer given up after three quarters, and the leader waits a quarter for the last reports. Who goes on, but by a line

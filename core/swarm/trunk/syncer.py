@@ -2,17 +2,45 @@
 
 import asyncio
 import hashlib
+import logging
 import time
 from collections.abc import Callable
 
 from core.averaging.fragment import Collecting, Fragment
+from core.averaging.mean import JUDGED
 from core.contracts.errors import CallRefused, ProtocolError
 from core.contracts.trunk import Diloco
+from core.identity import PeerId
+from core.net.rpc import RpcNode
+
+log = logging.getLogger(__name__)
 
 YOUNG_S = 60.0
 """For so long after a claim a newer copy that somebody has is gone on from; later nobody replaces what is agreed."""
 USED = 1 << 14
 """Differences that a syncer knows again: hundreds of rounds of dozens of trainers."""
+
+CLIPPED = 1 / 30
+"""Who offers a difference of which only so much is left is named: that of an honest one was 18 times as long as that of
+another which had just begun."""
+CLIPPED_POINTS = 1.0
+"""As after a long pause it may happen to an honest one."""
+
+
+def name_clipped(node: RpcNode, peer: bytes, part: float, trainers: int) -> None:
+    """Tell of a trainer whose difference was scaled down by far.
+
+    Args:
+        node: this peer.
+        peer: who it is.
+        part: of its difference's length that is left; 0: it led back from where the others went.
+        trainers: in the round.
+    """
+    if part < CLIPPED and peer != node.peer:
+        why = f"is {1 / part:.0f} times as long as others" if part else "leads back from where the others go"
+        log.warning("Peer %s offered a difference that %s.", peer.hex()[:8], why)
+        if trainers >= JUDGED:  # of two nobody can tell which one is wrong, or has just begun
+            node.strike(PeerId(peer), CLIPPED_POINTS)
 
 
 class Claim:
@@ -38,7 +66,11 @@ class Syncer:
     """Of one fragment. It has no task of its own: rounds are made when offers come, or a timer says that it is time."""
 
     def __init__(
-        self, fragment: Fragment, rules: Diloco, clipped: Callable[[bytes, float, int], object] = lambda *told: None
+        self,
+        fragment: Fragment,
+        rules: Diloco,
+        clipped: Callable[[bytes, float, int], object] = lambda *told: None,
+        gave: Callable[[bytes, int, int], object] = lambda *told: None,
     ) -> None:
         """
         Args:
@@ -46,10 +78,11 @@ class Syncer:
             rules: quorum and grace.
             clipped: called with each trainer whose difference was scaled down, to which part of its length (to 0 if it
                 led back from where the others went), and how many trainers there were.
+            gave: called once a round with each trainer in it, its samples that counted and the bytes that it sent.
         """
         self.fragment = fragment
         self._collecting = Collecting(fragment, rules.quorum, rules.grace_s)
-        self._clipped = clipped
+        self._clipped, self._gave = clipped, gave
         self._used: dict[bytes, int] = {}
         """Digests of differences, the oldest first, and what they were made on."""
         self._loop = asyncio.get_running_loop()
@@ -114,5 +147,7 @@ class Syncer:
         self._collecting.make()
         for peer, part in self._collecting.clipped.items():
             self._clipped(peer, part, len(self.fragment.rounds[-1].givers))
+        for peer, (samples, size) in self._collecting.given.items():
+            self._gave(peer, samples, size)
         made, self._round = self._round, self._loop.create_future()
         made.set_result(None)

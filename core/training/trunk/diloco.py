@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from core.averaging.fragment import parts_of
 from core.averaging.outer import steps_between
 from core.contracts.errors import CheckpointError, HearthError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
-from core.contracts.trunk import PARTS, Agreed, Diloco, Offer
+from core.contracts.trunk import Agreed, Diloco, Offer
 from core.pipe.calls import Calls
 from core.runtime.adam import Adam
 from core.runtime.movable import Carry
@@ -31,8 +32,6 @@ log = logging.getLogger(__name__)
 
 PIECE = 4096
 """Numbers that stay together: a fragment takes every so many'th piece of the trunk, and so has some of all of it."""
-LARGEST = 4 << 20
-"""Numbers of a fragment at most: with its momentum it fits a message between peers."""
 FACTOR = 2.0
 """The rate is raised so much at most: beyond it the trunks of many trainers drift apart, and experts cannot follow all.
 16 trainers ended 2.7%, 1.7% and 3.6% behind one with 1, 2 and 4; 64 trainers 7.4%, 6.6% and 7.2% (`bench convergence`,
@@ -318,7 +317,7 @@ def cut(network: nn.Module, count: int) -> list[Fragment]:
         end = start + parameter.numel()
         kind += [slice(at, min(at + PIECE, end)) for at in range(start, end, PIECE)]
         start = end
-    count = min(PARTS, max(count, math.ceil(start / LARGEST)))
+    count = parts_of(start, count)
     return [Fragment(fine[part::count], coarse[part::count]) for part in range(count)]
 
 
