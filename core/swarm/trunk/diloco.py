@@ -140,12 +140,12 @@ class DiLoCo(Agreement):
 
     def _claim(self, part: int) -> None:
         fragment = self._fragments.get(part)
-        self._syncers[part] = self._syncer_of(part, fragment) if fragment else None
+        self._syncers[part] = self._new_syncer(part, fragment) if fragment else None
         self._claimed[part] = Claim()
         self._leases.keepers[self._members.me] = self._self()
         log.info("Syncs fragment %d of the trunk from version %d on.", part, fragment.version if fragment else 0)
 
-    def _syncer_of(self, part: int, fragment: Fragment) -> Syncer:
+    def _new_syncer(self, part: int, fragment: Fragment) -> Syncer:
         return Syncer(fragment, self._rules, partial(name_clipped, self._node), partial(self._note_given, part))
 
     def _leave(self, part: int) -> None:
@@ -230,7 +230,7 @@ class DiLoCo(Agreement):
     async def _follow(self, part: int, syncer: str, answer: FragmentAnswer, data: bytes) -> None:
         known, newer = self._fragments.get(part), None
         if answer.kind == "state":
-            newer = self._told(part, data)
+            newer = self._loaded(part, data)
             is_led = self._leases.is_led_by(part, syncer)
             if not (self._can_be(part, newer) if is_led is None else is_led):
                 log.warning("Peer %s has no fragment %d of the trunk that others know.", syncer[:8], part)
@@ -331,9 +331,9 @@ class DiLoCo(Agreement):
         if offer.fine > len(numbers):
             raise ProtocolError("A fragment has fewer numbers than it says.")
         self._fragments[part] = self._fitting(part, Fragment(numbers, offer.fine))
-        self._syncers[part] = self._syncer_of(part, self._fragments[part])
+        self._syncers[part] = self._new_syncer(part, self._fragments[part])
 
-    def _told(self, part: int, data: bytes) -> Fragment:
+    def _loaded(self, part: int, data: bytes) -> Fragment:
         """What somebody says that a fragment is, without the momentum: nobody can try that, and it comes with rounds.
 
         Raises:
@@ -367,7 +367,7 @@ class DiLoCo(Agreement):
         _, data = await self._node.call(peer, self._state, AskState(part), State, deadline_s=SLACK_S)
         if not data:
             return
-        newer, known = self._told(part, data), self._fragments.get(part)
+        newer, known = self._loaded(part, data), self._fragments.get(part)
         line = known.line if known else b""  # a round changes the fragment itself
         if part not in self._syncers or (known and newer.version <= known.version):
             return

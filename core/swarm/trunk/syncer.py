@@ -19,7 +19,6 @@ YOUNG_S = 60.0
 """For so long after a claim a newer copy that somebody has is gone on from; later nobody replaces what is agreed."""
 USED = 1 << 14
 """Differences that a syncer knows again: hundreds of rounds of dozens of trainers."""
-
 CLIPPED = 1 / 30
 """Who offers a difference of which only so much is left is named: that of an honest one was 18 times as long as that of
 another which had just begun."""
