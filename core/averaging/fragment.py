@@ -291,9 +291,14 @@ class Collecting:
         if peer not in self._let_down and len(self._expected | self._let_down) < GIVERS:
             self._expected.add(peer)
 
+    def has(self, peer: bytes, version: int) -> bool:
+        """Whether a trainer's offer on a version, or a later one, is here: another one is not read, as reading costs
+        more than sending."""
+        return peer in self._offers and version <= self._offers[peer][0]
+
     def offer(self, peer: bytes, version: int, samples: int, message: bytes, now: float) -> bool:
-        """Take an offer, the newest of each trainer, while there is room. Whether it was counted already or is not too
-        old for the next round.
+        """Take an offer, one of each trainer on a version, while there is room. Whether it was counted already or is
+        not too old for the next round.
 
         Raises:
             ProtocolError: it is none.
@@ -303,7 +308,7 @@ class Collecting:
             return True
         if not fragment.version - STALE <= version <= fragment.version:
             return False
-        if self._offers.get(peer, ())[:3] == (version, samples, message):
+        if self.has(peer, version):
             return True
         norm = float(np.linalg.norm(decode(message, len(fragment.numbers), fragment.fine)))
         if peer not in self._offers:

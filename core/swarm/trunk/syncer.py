@@ -110,7 +110,7 @@ class Syncer:
         """
         if self.fragment.counted(peer, version):
             return True
-        if self._is_old(version, message):
+        if not self._collecting.has(peer, version) and self._is_old(version, message):
             raise ProtocolError("It was offered before.")
         if not self._collecting.offer(peer, version, samples, message, self._loop.time()):
             return False
