@@ -7,7 +7,7 @@ SETUP := installers/linux/setup.sh
 # Hundreds of processes are started in the tests; each would compile the program for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-long check bench figures screenshots package test-package clean
+.PHONY: run test test-scenarios test-long check bench figures screenshots package test-package clean
 
 run: $(VENV)/.system-run $(VENV)/.packages-run
 	@exec $(BIN)/hearth
@@ -17,9 +17,13 @@ PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 # By seven processes on two cores, as most of their time the tests wait for windows and other processes; one without work
 # takes the next file, in the order of tests/conftest.py. Compute gives way to everything else, so it would starve beside
 # the others; all are as humble.
-ALL_TESTS := --tb short -n 7 --dist loadfile --no-loadscope-reorder tests/swarm tests/desktop tests/unit
+TOGETHER := nice -n 19 $(PYTEST) --tb short -n 7 --dist loadfile --no-loadscope-reorder
 test: $(VENV)/.system-test $(VENV)/.packages-test
-	@exec $(if $(ARGS),$(PYTEST) $(ARGS),nice -n 19 $(PYTEST) $(ALL_TESTS))
+	@exec $(if $(ARGS),$(PYTEST) $(ARGS),$(TOGETHER) tests/swarm tests/desktop tests/unit)
+
+# Real workers that are killed, frozen, cut off, filled up, or wait for each other: as long again. CI runs them as well.
+test-scenarios: $(VENV)/.system-test $(VENV)/.packages-test
+	@exec $(TOGETHER) tests/scenarios
 
 # Comparisons of whole swarms over many steps: about an hour.
 test-long: $(VENV)/.system-test $(VENV)/.packages-test

@@ -82,7 +82,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     long = [
         path
         for path, tests in files.items()
-        if path.parent.name == "swarm" or any(test.get_closest_marker("timeout") for test in tests)
+        if path.parent.name in ("swarm", "scenarios") or any(test.get_closest_marker("timeout") for test in tests)
     ]
     short = iter([path for path in files if path not in long])
     busy, waiting = ([path for path in long if (path.parent.name == "unit") is unit] for unit in (False, True))

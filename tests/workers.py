@@ -40,7 +40,7 @@ LINES = 40
 """Of the log of each worker of a test that failed."""
 
 usual_share = 100
-"""Percent of the time for which compute works unless a test says how much; `tests/swarm` lowers it."""
+"""Percent of the time for which compute works unless a test says how much; those with real workers lower it."""
 
 _WORKED = itertools.cycle((ROOT / "tests" / "data" / "worked_keys.txt").read_text("ascii").splitlines())
 
@@ -103,7 +103,7 @@ class RunningWorker:
         self.folder = folder
         self._family: list[psutil.Process] | None = None
         """What there is to end, once the worker was asked to."""
-        never_busy(folder, usual_share if share is None else share)
+        never_busy(folder, share)
         if {"--listen", "--bootstrap", "--role", "--join"} & {*arguments}:
             give_key(folder)
         command = [sys.executable, "-m", program, self.command, "--data-dir", str(folder), *arguments]
@@ -213,15 +213,15 @@ class Workers(contextlib.ExitStack):
             running.leave()
 
 
-def never_busy(folder: Path, share: int = 100) -> None:
-    """Let the next worker in this folder compute for so many percent of the time, also while other programs do, on a
-    machine of tests, and look for nobody in the local network: the other tests are there."""
+def never_busy(folder: Path, share: int | None = None) -> None:
+    """Let the next worker in this folder compute for so many percent of the time, `usual_share` if it is None, also
+    while other programs do, on a machine of tests, and look for nobody in the local network: other tests are there."""
     settings = folder / "settings.json"
     with contextlib.suppress(ValueError, OSError):  # some tests spoil the file or the folder
         chosen = json.loads(settings.read_text()) if settings.exists() else {"version": 2}
         folder.mkdir(parents=True, exist_ok=True)
         usual = {"busy_cpu_percent": 0, "cpu_celsius": 0, "lan": False}
-        usual |= {"cpu_share_in_use": share, "cpu_share_idle": share}
+        usual |= dict.fromkeys(("cpu_share_in_use", "cpu_share_idle"), usual_share if share is None else share)
         settings.write_text(json.dumps({**usual, **chosen}))
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from tests.bench.machine import progress
 from tests.workers import ROOT
 
-SWARM, UNIT = "tests/swarm/test_", "tests/unit/test_"
+SCENARIO, UNIT = "tests/scenarios/test_", "tests/unit/test_"
 
 
 class Check(NamedTuple):
@@ -27,10 +27,10 @@ CHECKS = (
         True,
     ),
     Check("VC-ASGD, P1C1T1: plain SGD, bit for bit", (f"{UNIT}vc_asgd.py", "-k", "bit_for_bit"), True),
-    Check("DeDLOC: a killed or frozen trainer costs a round at most", (f"{SWARM}dedloc.py",)),
-    Check("DeDLOC: a trainer whose network is cut for a minute costs a round at most", (f"{SWARM}dedloc_cut.py",)),
-    Check("DiLoCo: a frozen trainer costs the grace at most; a killed syncer is replaced", (f"{SWARM}diloco.py",)),
-    Check("VC-ASGD: a killed server is replaced, nothing accepted is lost", (f"{SWARM}vc_asgd.py",)),
+    Check("DeDLOC: a killed or frozen trainer costs a round at most", (f"{SCENARIO}dedloc.py",)),
+    Check("DeDLOC: a trainer whose network is cut for a minute costs a round at most", (f"{SCENARIO}dedloc_cut.py",)),
+    Check("DiLoCo: a frozen trainer costs the grace at most; a killed syncer is replaced", (f"{SCENARIO}diloco.py",)),
+    Check("VC-ASGD: a killed server is replaced, nothing accepted is lost", (f"{SCENARIO}vc_asgd.py",)),
     Check("DeDLOC: a bad trainer is named, the others go on", (f"{UNIT}dedloc_peers.py", "-k", "bad_trainer")),
     Check("DiLoCo: one liar of eight costs 3% at most and is named", (f"{UNIT}trunk_peers.py", "-k", "liar")),
 )

@@ -38,6 +38,9 @@ from core.contracts.status import (
     YieldStatus,
 )
 from core.contracts.trunk_status import TrunkStatus
+from tests.swarm.conftest import compute_leaves_time_to_other_tests
+
+__all__ = ["compute_leaves_time_to_other_tests"]
 
 if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")  # `make test` brings a screen; without one Qt would abort

@@ -9,7 +9,7 @@ import pytest
 from core.commands.standstill import _is_held
 from core.store import moved
 from tests.release_feed import release_feed, start
-from tests.swarm.test_updates import version_of
+from tests.scenarios.test_updates import version_of
 from tests.workers import PATIENCE_S, ROOT, agreed, answers, start_paused, wait_until
 
 

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from tests.release_feed import Feed, copy, release_feed, start
-from tests.swarm import test_updates as updates
+from tests.scenarios import test_updates as updates
 
 KILLS, SEED = 25, 18
 folder = updates.folder

@@ -26,7 +26,7 @@ from core.net.endpoint import LOOPBACK, Connection, Endpoint, SendStream
 from core.net.rpc import RpcNode
 from core.swarm import hosting
 from tests.dht_peers import until
-from tests.swarm.test_network import HERE, address
+from tests.scenarios.test_network import HERE, address
 from tests.worked_peers import worked_peer
 from tests.workers import DIGITS_CALLS, PATIENCE_S, RunningWorker, start_paused, worker
 

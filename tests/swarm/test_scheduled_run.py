@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.swarm.test_joining_by_link import run_of, step_of
+from tests.scenarios.test_joining_by_link import run_of, step_of
 from tests.unit.test_manifest_files import TINY
 from tests.workers import codes, hearth, start_paused, worker
 

@@ -22,7 +22,7 @@ from core.runtime.device import CPU, CUDA_PREFIX, Device, can_use_gpus, lacks_me
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.runtime.threads import team
-from tests.swarm.test_compute import started, train
+from tests.scenarios.test_compute import started, train
 from tests.unit import test_trainer
 from tests.unit.device_checks import TRAINING, UID, check_moves, check_results
 

@@ -1,4 +1,4 @@
-"""What a LAN announces is a hint and no more. (Peers find each other by it in tests/swarm/test_nat.py.)"""
+"""What a LAN announces is a hint and no more. (Peers find each other by it in tests/scenarios/test_nat.py.)"""
 
 from typing import cast
 

@@ -10,7 +10,7 @@ import pytest
 from core.contracts.network_status import DhtRecord
 from tests.long.hostile.crowd import FLOODS, crowd
 from tests.long.hostile.look_ups import PEACE_S, look_ups
-from tests.swarm.test_network import HERE, address
+from tests.scenarios.test_network import HERE, address
 from tests.workers import RunningWorker, worker
 
 FLOOD_S = 15.0

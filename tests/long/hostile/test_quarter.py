@@ -24,7 +24,7 @@ from tests.long.hostile.honest import Sight, Swarm, updates
 from tests.long.hostile.look_ups import look_ups
 from tests.long.hostile.test_beliefs import GROWN_MB, SIGNS
 from tests.long.hostile.test_claims import LEFT_OUT_S, QUESTIONS_PER_S
-from tests.swarm.test_network import address
+from tests.scenarios.test_network import address
 from tests.workers import Workers, wait_until
 
 HONEST = 12

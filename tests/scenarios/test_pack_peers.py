@@ -19,7 +19,7 @@ from core.net.addresses import parse_address
 from core.net.rpc import Context
 from core.update import packs
 from tests.gpu_packs import LIBRARY, Packs, a_pc_with_packs
-from tests.swarm.test_network import address
+from tests.scenarios.test_network import address
 from tests.worked_peers import worked_peer
 from tests.workers import DIGITS, HERE, PATIENCE_S, ROOT, RunningWorker, give_key, start_paused, wait_until, worker
 

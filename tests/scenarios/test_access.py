@@ -24,7 +24,7 @@ from core.net.addresses import parse_address
 from core.net.admission import SHOW
 from core.net.rpc import RpcNode
 from core.store.access_files import TOKEN_FILE
-from tests.swarm.test_joining_by_link import run_of, step_of
+from tests.scenarios.test_joining_by_link import run_of, step_of
 from tests.unit.test_manifest_files import TINY
 from tests.workers import HERE, RunningWorker, Workers, codes, hearth, start_paused, wait_until
 

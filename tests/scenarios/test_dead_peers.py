@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from core.contracts.network_status import DhtRecord, DhtStatus
-from tests.swarm.test_network import HERE, address, network
+from tests.scenarios.test_network import HERE, address, network
 from tests.workers import RunningWorker, hearth, start_paused, wait_until, worker
 
 READ_S = 3.0
