@@ -14,14 +14,15 @@ run: $(VENV)/.system-run $(VENV)/.packages-run
 
 PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 
-# By seven processes on two cores, as most of their time the tests wait for windows and other processes; one without work
+# By eight processes on two cores, as most of their time the tests wait for windows and other processes; one without work
 # takes the next file, in the order of tests/conftest.py. Compute gives way to everything else, so it would starve beside
 # the others; all are as humble.
-TOGETHER := nice -n 19 $(PYTEST) --tb short -n 7 --dist loadfile --no-loadscope-reorder
+TOGETHER := nice -n 19 $(PYTEST) --tb short -n 8 --dist loadfile --no-loadscope-reorder
 test: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(if $(ARGS),$(PYTEST) $(ARGS),$(TOGETHER) tests/swarm tests/desktop tests/unit)
 
-# Real workers that are killed, frozen, cut off, filled up, or wait for each other: as long again. CI runs them as well.
+# Real workers that are killed, frozen, cut off or short of space, and the whole app by keyboard, by tree and at each scale: as
+# long again. CI runs them as well.
 test-scenarios: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(TOGETHER) tests/scenarios
 

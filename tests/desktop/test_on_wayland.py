@@ -11,7 +11,7 @@ import pytest
 from core.policy.signals.linux.bus import Object
 from tests.desktop.private_bus import Service, bus
 from tests.desktop.sway import Sway, sway
-from tests.desktop.test_walks import OnWayland
+from tests.scenarios.test_walks import OnWayland
 from tests.workers import ROOT, agreed, start_paused, wait_until
 
 SERVER = Object.main("Notifications", "org.freedesktop.Notifications")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.desktop.accessibility_bus import Reader, accessibility
 from tests.desktop.sway import Screen, Sway, sway
-from tests.desktop.test_walks import OnWayland, Walker
+from tests.scenarios.test_walks import OnWayland, Walker
 from tests.workers import ROOT, agreed, start_paused, wait_until
 
 LARGE, SMALL = Screen(1920, 1080), Screen(1366, 768, 2.5)
