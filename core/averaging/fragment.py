@@ -100,7 +100,7 @@ class Round(msgspec.Struct, frozen=True, array_like=True):
     givers: Annotated[tuple[tuple[Peer, Version], ...], msgspec.Meta(max_length=GIVERS)]
     """Whose offers are in it, and the versions that these were made on."""
     parts: Annotated[
-        tuple[tuple[Annotated[float, msgspec.Meta(ge=0, le=1)], bytes], ...], msgspec.Meta(max_length=GIVERS)
+        tuple[tuple[Annotated[float, msgspec.Meta(ge=0, le=PLAIN.rate)], bytes], ...], msgspec.Meta(max_length=GIVERS)
     ]
     """Messages and their factors; their sum is added."""
     share: Annotated[float, msgspec.Meta(ge=1 / GIVERS, le=1)] = 1.0

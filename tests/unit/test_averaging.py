@@ -134,7 +134,7 @@ def test_a_trainer_that_is_alone_in_a_round_cannot_go_anywhere_at_once_nor_say_t
     syncer.make()
     assert syncer.offer(A, 2, 2**50, fine(100.0), 0.0)
     syncer.make()
-    assert syncer.fragment.numbers == pytest.approx(np.full(64, 1.0 + outer.GROWTH / 2), rel=0.01)
+    assert syncer.fragment.numbers / PLAIN.rate == pytest.approx(np.full(64, 1.0 + outer.GROWTH / 2), rel=0.01)
     assert syncer.clipped == {A: pytest.approx(outer.GROWTH / 100.0, rel=0.01)}
     assert syncer.fragment.samples == 2 * 8 + outer.GROWTH * 8
 
@@ -146,7 +146,7 @@ def test_differences_that_grow_fast_as_rates_rise_are_taken_as_they_are() -> Non
         for peer in (A, B):
             assert syncer.offer(peer, version, 8, fine(value), 0.0)
         syncer.make()
-    assert syncer.fragment.numbers == pytest.approx(np.full(64, 0.71), rel=0.01) and not syncer.clipped
+    assert syncer.fragment.numbers / PLAIN.rate == pytest.approx(np.full(64, 0.71), rel=0.01) and not syncer.clipped
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
@@ -180,7 +180,7 @@ def test_who_only_ever_asks_neither_holds_rounds_up_nor_shrinks_them() -> None:
             assert syncer.offer(A, version, 8, fine(1.0), 0.0)
             assert syncer.due_s(0.0) == 0.0 or version < 5
             syncer.make()
-        return float(syncer.fragment.numbers.mean())
+        return float(syncer.fragment.numbers.mean()) / PLAIN.rate
 
     assert after(9) > after(0) - 1.1, "of eight rounds the first may be small"
 
@@ -225,7 +225,8 @@ def test_outer_steps_are_those_of_nesterov_and_keep_its_momentum() -> None:
     assert momentum is not None
     kept = NESTEROV.momentum**0.25 * momentum + 0.25 * mean
     assert outer.momentum_after(NESTEROV, part, momentum, 0.25) == pytest.approx(kept, abs=1e-4)
-    assert (outer.change(PLAIN, mean, None) == mean).all() and outer.momentum_after(PLAIN, mean, None) is None
+    assert (outer.change(PLAIN, mean, None, 0.5) == np.float32(0.5 * PLAIN.rate) * mean).all()
+    assert outer.momentum_after(PLAIN, mean, None) is None
 
 
 def collecting(count: int = 9000, fine: int = 100) -> Collecting:
@@ -270,7 +271,7 @@ def test_the_mean_of_what_was_offered_is_added() -> None:
     for version, agreed in ((2, 0.25), (3, 1.25)):  # A alone is half of those that took part last, then all of them
         assert syncer.offer(A, version, 8, fine(0.5 if version == 2 else 1.0), 0.0)
         syncer.make()
-        assert syncer.fragment.numbers == pytest.approx(np.full(64, agreed), abs=1e-3)
+        assert syncer.fragment.numbers / PLAIN.rate == pytest.approx(np.full(64, agreed), abs=1e-3)
 
 
 def message(value: float = 1.0) -> bytes:
