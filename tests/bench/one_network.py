@@ -36,6 +36,7 @@ from core.runtime.runtime import Runtime
 from core.store import shards
 from core.training.data.stream import Part, open_stream
 from core.training.trainer import Trainer
+from core.training.trunk.strategy import AGREED
 from tests.bench import plot, virtual_time
 from tests.bench.exchanges import ARMS, Exchange
 from tests.bench.far_host import FarHost
@@ -247,7 +248,7 @@ async def _judge(trainers: Sequence[Trainer], alone: Trainer, held_out: Part, ex
     mean, _ = plot.mean_and_deviation([await _loss(trainer, held_out) for trainer in trainers[:JUDGED]])
     trained = []
     for trainer in trainers[:JUDGED]:
-        alone.load_state(trainer.state())
+        alone.load_state({name: each for name, each in trainer.state().items() if not name.startswith(AGREED)})
         trained.append(await _loss(alone, held_out))
     own, spread = plot.mean_and_deviation(trained)
     sent = exchange.sent.total() / len(trainers) if exchange else 0.0

@@ -231,6 +231,7 @@ def test_each_arm_trains_as_many_samples_and_only_trunks_that_agree_cause_traffi
     assert after.spread > 0 or arm != "own", "the trunks are one and the same"
     assert (after.moved > 0) == (arm in exchanges.ARMS)
     assert arm != "dedloc" or after.own == pytest.approx(after.loss), "all of what they learn is agreed"
+    assert arm != "diloco_sparse" or after.own != after.loss, "they have learnt since"
     assert outcome.steps >= 40 or arm == "dedloc", "a batch of each trainer is a step of its own"
 
 
