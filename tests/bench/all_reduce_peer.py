@@ -1,6 +1,7 @@
 """One peer in a process of its own for the benchmark of rounds: a line of JSON in, a line of JSON out."""
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import random
@@ -13,12 +14,15 @@ import msgspec
 import numpy as np
 
 from core import event_loop
-from core.contracts.errors import RoundVoid
+from core.contracts.errors import PeerUnreachable, RoundVoid
 from core.contracts.net import PeerAddress
 from core.contracts.trunk_rounds import Group
-from core.identity import Identity
+from core.identity import Identity, PeerId
 from core.net.rpc import RpcNode
 from core.swarm.trunk.all_reduce import AllReduce
+
+MEETING_S, AGAIN_S = 120.0, 0.1
+"""Within which a peer must be reached, and between two tries."""
 
 
 def factor(owner: int, turn: int) -> float:
@@ -44,8 +48,17 @@ class Peer:
         for address in addresses:
             if address.peer != self.node.peer:
                 self.node.learn(address)
-                await self.node.pool.link(address.peer)  # type: ignore[arg-type]
+                await self._link(address.peer)  # type: ignore[arg-type]
         return len(self.node.pool.links)
+
+    async def _link(self, peer: PeerId) -> None:
+        """Who was frozen is dialled again after a pause."""
+        async with asyncio.timeout(MEETING_S):
+            while True:
+                with contextlib.suppress(PeerUnreachable):
+                    await self.node.pool.link(peer)
+                    return
+                await asyncio.sleep(AGAIN_S)
 
     async def fill(self, turn: int) -> int:
         self.vector = self.shared * np.float32(factor(self.place, turn))
