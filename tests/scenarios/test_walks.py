@@ -14,6 +14,7 @@ import pytest
 from core import consent
 from tests import virtual_screen
 from tests.desktop.accessibility_bus import FOCUSED, SENSITIVE, Node, Reader, accessibility
+from tests.desktop.conftest import folder as folder  # a fixture
 from tests.desktop.sway import Sway, sway
 from tests.desktop.test_app import App
 from tests.workers import ROOT, never_busy, wait_until
