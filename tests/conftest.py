@@ -74,17 +74,18 @@ def pytest_unconfigure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let files that take long begin first, so that none is left over when all else is done: the swarms, and whatever
-    has a time limit of its own, files with most of these first. Unit tests among them wait for each other's peers and
-    need no processor, so they go beside the swarms. Short ones follow each, as a pool of swarms alone would keep one
-    another waiting."""
+    has a time limit of its own, the largest files first. Unit tests among them wait for each other's peers and need no
+    processor, so they go beside the swarms. Short ones follow each, as a pool of swarms alone would keep one another
+    waiting."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    limited = {
-        path: sum(test.get_closest_marker("timeout") is not None for test in tests) for path, tests in files.items()
-    }
-    long = [path for path in files if path.parent.name in ("swarm", "scenarios") or limited[path]]
-    long.sort(key=lambda path: -limited[path])
+    long = [
+        path
+        for path, tests in files.items()
+        if path.parent.name in ("swarm", "scenarios") or any(test.get_closest_marker("timeout") for test in tests)
+    ]
+    long.sort(key=lambda path: -path.stat().st_size)
     short = iter([path for path in files if path not in long])
     busy, waiting = ([path for path in long if (path.parent.name == "unit") is unit] for unit in (False, True))
     long = [path for pair in itertools.zip_longest(busy, waiting) for path in pair if path is not None]
