@@ -21,8 +21,8 @@ TOGETHER := nice -n 19 $(PYTEST) --tb short -n 8 --dist loadfile --no-loadscope-
 test: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(if $(ARGS),$(PYTEST) $(ARGS),$(TOGETHER) tests/swarm tests/desktop tests/unit)
 
-# Real workers that are killed, frozen, cut off or short of space, and the whole app by keyboard, by tree and at each scale: as
-# long again. CI runs them as well.
+# Real workers that are killed, frozen, cut off or short of space, and the whole app by keyboard, by its accessibility tree
+# and at each scale: as long again. CI runs them as well.
 test-scenarios: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(TOGETHER) tests/scenarios
 
