@@ -23,7 +23,7 @@ from app.theme import theme
 from app.worker.client import WorkerClient
 from core.contracts import control as wire
 from core.contracts.notices import plain
-from core.contracts.status import CellStatus, GridStatus
+from core.contracts.status import CellStatus, CurvePoint, GridStatus
 from tests.desktop.conftest import ToyWorker, make_prediction, make_status
 
 LEFT = Qt.MouseButton.LeftButton
@@ -86,7 +86,7 @@ def test_a_model_that_guesses_no_better_than_chance_names_no_digit(
     qtbot.waitUntil(lambda: page.result.digit.text() == "?")
     assert (page.result._caption.text(), page.result.sure.text()) == ("Not trained yet", "It would be a guess")
     toy.answers["predict"] = lambda params: make_prediction()
-    draw(page.canvas, (0.4, 0.2), (0.5, 0.3))
+    page.update_curve([CurvePoint(128, 8192, 1.4, 0.6, chance=2.3)])  # nobody has to draw again
     qtbot.waitUntil(lambda: page.result.digit.text() == "3")
 
 

@@ -37,6 +37,8 @@ class DigitsDemo(QWidget):
         super().__init__()
         self._client = client
         self._run: str | None = None
+        self._guessed = False
+        """The answer in sight comes from a model that had learnt nothing yet."""
         self.canvas = Canvas()
         self.seen = Seen()
         self.result = ResultCard()
@@ -62,7 +64,10 @@ class DigitsDemo(QWidget):
         self.experts.update_status(status)
 
     def update_curve(self, points: list[CurvePoint]) -> None:
-        """Each answer tells by itself how good the model is."""
+        """Ask again about the drawing once the model has learnt something; each answer tells how good the model is."""
+        if self._guessed and points and points[-1].learnt:
+            self._guessed = False
+            self.question.drawn()
 
     def set_connected(self, connected: bool, sentence: str, calm: bool = False) -> None:
         if connected:
@@ -101,6 +106,7 @@ class DigitsDemo(QWidget):
             self.question.drawn()
 
     def _answered(self, prediction: Prediction) -> None:
+        self._guessed = not prediction.learnt
         self.seen.set_values(prediction.seen)
         self.result.show_answer(prediction)
         self.experts.show_answers(prediction.experts)
