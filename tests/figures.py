@@ -5,6 +5,7 @@ benchmark and has one table; where a document of it is kept, the table, and the 
 measured, are written anew. All other words stay as they are.
 """
 
+import itertools
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +17,7 @@ from tests.workers import ROOT
 
 PAGE = ROOT / "resources" / "help" / "figures.md"
 KEPT = PAGE.parent / "figures"
-LEFT_OUT = {"curves", "slowest", "samples_per_s_runs"}
+LEFT_OUT = {"curves", "figures", "slowest", "samples_per_s_runs"}
 """What makes documents large and is in no table."""
 SECTION = re.compile(r"^(?=## )", re.MULTILINE)
 BENCHMARK = re.compile(r"`python -m tests\.bench ([a-z_]+)")
@@ -186,8 +187,11 @@ def pages(document: Document) -> Rows:
 def holds(document: Document) -> Rows:
     words = {True: "yes", False: "no", None: ""}
     return [
-        ["what must hold", "measured", "wanted", "holds"],
-        *([line["name"], _said(line["measured"]), line["wanted"], words[line["holds"]]] for line in document["holds"]),
+        ["what must hold", "measured", "wanted", "holds", "on"],
+        *(
+            [line["name"], _said(line["measured"]), line["wanted"], words[line["holds"]], line.get("date", "")]
+            for line in document["holds"]
+        ),
     ]
 
 
@@ -324,10 +328,25 @@ def kept() -> dict[str, Document]:
 def keep(document: Document) -> None:
     """Keep a benchmark's document without what no table needs, and write the page."""
     KEPT.mkdir(exist_ok=True)
+    if "holds" in document:
+        document = {**document, "holds": lines_of(document, kept().get(document["benchmark"], {"holds": []}))}
     document = _lighter(document)
     written = msgspec.json.format(msgspec.json.encode(document))
     (KEPT / f"{document['benchmark']}.json").write_bytes(written + b"\n")
     PAGE.write_text(rendered(PAGE.read_text("utf8"), kept()), "utf8")
+
+
+def lines_of(document: Document, earlier: Document) -> list[Document]:
+    """Of each part that was measured now its lines and the day; of each other part those that were kept, if any."""
+    lines: list[Document] = []
+    for part, found in itertools.groupby(document["holds"], lambda line: line["part"]):
+        now = [*found]
+        before = [line for line in earlier["holds"] if line["part"] == part]
+        if part in document["figures"]:
+            lines += [{**line, "date": document["date"]} for line in now]
+        else:
+            lines += before or now
+    return lines
 
 
 def _lighter(value: Any) -> Any:

@@ -27,16 +27,16 @@ class Line(NamedTuple):
 
 
 def rows(figures: Figures) -> list[dict[str, Any]]:
-    """All lines, in the issue's order.
+    """All lines, each with the name of its part, in the issue's order.
 
     Args:
         figures: of the parts of `bench trunk`, by their names; some may be missing.
     """
-    found: list[Line] = []
+    found = []
     for part, (lines, missing) in PARTS.items():
         known = figures.get(part)
-        found += [*lines(known)] or missing if known else missing
-    return [line._asdict() for line in found]
+        found += [{"part": part, **line._asdict()} for line in (known and [*lines(known)]) or missing]
+    return found
 
 
 def _losses(where: str) -> Callable[[Figures], Iterator[Line]]:

@@ -39,6 +39,20 @@ def test_a_mean_is_named_with_all_before_it() -> None:
     assert past.follows(2, taken.digest) and not past.follows(2, last(OTHER, MEAN).digest)
 
 
+def test_who_learns_late_what_led_to_where_it_began_names_its_steps_as_the_others() -> None:
+    there, here, before = Past(), Past(), b""
+    for step in range(5):
+        taken = Taken.by(Agreed(0, step + 1, ROWS, 2), MEAN, before)
+        there.take(step, taken)
+        if step > 1:  # it began with a trunk of version 2
+            here.take(step, Taken.by(taken.agreed, MEAN, here.line.get(step - 1, b"")))
+        before = taken.digest
+    assert here.line[4] != there.line[4]
+    here.came_by(1, there.line[1])
+    assert [here.line[step] for step in range(1, 5)] == [there.line[step] for step in range(1, 5)]
+    assert here.means == there.means
+
+
 def come_to(trainer: Trainer, version: int, mean: bytes, trunk: bytes) -> None:
     """It has taken all steps together with others, the first of them by this mean, and came to a trunk of its own
     bits."""
@@ -58,6 +72,15 @@ def come_to(trainer: Trainer, version: int, mean: bytes, trunk: bytes) -> None:
     trainer.worker._settled = True
 
 
+async def have_told(trainers: list[Trainer]) -> None:
+    async def known() -> bool:
+        for each in trainers:
+            await each.worker._tend()
+        return all(len(each.worker._standings.trainers) == len(trainers) - 1 for each in trainers)
+
+    await until(known, "trainers that know each other", PATIENCE_S)
+
+
 @pytest.mark.parametrize("mean", [MEAN, OTHER])
 @pytest.mark.parametrize("ahead", [0, 7])
 async def test_who_took_a_step_by_another_mean_goes_on_from_the_trunk_of_the_others(
@@ -74,13 +97,7 @@ async def test_who_took_a_step_by_another_mean_goes_on_from_the_trunk_of_the_oth
             apart.worker._past.take(3, Taken.by(Agreed(0, 4, 2 * ROWS, 1), OTHER, apart.worker._past.line[2]))
             apart.worker._alone, apart.worker._enough = True, 4 + ahead
         trainers = [*others, apart]
-
-        async def known() -> bool:
-            for each in trainers:
-                await each.worker._tend()
-            return all(len(each.worker._standings.trainers) == 2 for each in trainers)
-
-        await until(known, "trainers that know each other", PATIENCE_S)
+        await have_told(trainers)
         version = 3 + ahead
         if mean == MEAN and not ahead:  # they meet, and take the step
             for each in others:
@@ -101,6 +118,17 @@ async def test_who_took_a_step_by_another_mean_goes_on_from_the_trunk_of_the_oth
         await apart.worker._standings.look()
         apart.worker._compare_steps(3)
         assert apart.worker._settled and apart.worker._past.line[2] == others[0].worker._past.line[2]
+
+
+async def test_who_is_always_the_first_to_be_ready_finds_it_out_by_an_earlier_step(tmp_path: Path) -> None:
+    async with peers(3) as nodes:
+        *others, apart = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        for each in others:
+            come_to(each, 3, MEAN, bytes(12 * NUMBERS))
+        come_to(apart, 4, OTHER, bytes([1]) * 12 * NUMBERS)  # of the last step the others have told nothing yet
+        await have_told([*others, apart])
+        agreed, trunk = await apart.worker.agree(Offer(0, 4, ROWS), MEAN, 1e9)
+        assert agreed == Agreed(0, 3, ROWS, 0, counted=False) and trunk == bytes(12 * NUMBERS)
 
 
 async def test_who_only_helps_is_no_trainer_that_takes_the_step(tmp_path: Path) -> None:

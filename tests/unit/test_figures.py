@@ -3,7 +3,7 @@
 import pytest
 
 from tests.bench.__main__ import BENCHMARKS
-from tests.figures import BENCHMARK, KEPT, PAGE, SECTION, TABLE, TABLES, amount, at, kept, rendered
+from tests.figures import BENCHMARK, KEPT, PAGE, SECTION, TABLE, TABLES, amount, at, kept, lines_of, rendered
 
 MACHINE = {
     "processor": "Some CPU",
@@ -105,3 +105,16 @@ def test_figures_are_rounded_to_what_can_be_read(value: float, unit: str, words:
 def test_what_was_not_measured_is_nothing() -> None:
     assert at({"a": [{"n": 1, "x": 2}]}, ("a", {"n": 2}, "x")) is None
     assert amount(None, "ms") == ""
+
+
+def test_lines_of_parts_that_were_not_measured_now_stay_as_they_were_kept() -> None:
+    plan, traffic = ({"part": part, "name": part, "measured": 1.0} for part in ("plan", "diloco"))
+    missing = {"part": "tests", "name": "tests", "measured": None}
+    first = {"date": "2026-11-23", "figures": {"plan": {}}, "holds": [plan, {**traffic, "measured": None}, missing]}
+    second = {"date": "2026-11-29", "figures": {"diloco": {}}, "holds": [{**plan, "measured": None}, traffic, missing]}
+    kept_first = lines_of(first, {"holds": []})
+    assert lines_of(second, {"holds": kept_first}) == [
+        {**plan, "date": "2026-11-23"},
+        {**traffic, "date": "2026-11-29"},
+        missing,
+    ]

@@ -1,8 +1,9 @@
 """How a trainer came to its trunk: the means that it took its last steps by, and the trunks that these led to.
 
 The digest of each mean has that of the one before it in it. So trainers that name the same digest for a step have taken
-all steps alike, however their processors round. Who took one by another mean is found out by the next step: as where a
-trainer had the result of a round and was cut off, before the rest had it and took the step by themselves.
+all steps alike, however their processors round. Who took one by another mean is found out as soon as most name a step
+after it: as where a trainer had the result of a round and was cut off, before the rest had it and took the step by
+themselves.
 """
 
 import hashlib
@@ -26,16 +27,24 @@ class Taken(NamedTuple):
     """fp32."""
     before: bytes
     """The digest of the mean before it; empty: not known."""
-    digest: bytes
-    """Of this one, and so of all before it."""
+    own: bytes
+    """Of this one alone."""
 
     @classmethod
     def by(cls, agreed: Agreed, mean: bytes, before: bytes) -> Self:
         """With its digest."""
-        digest = hashlib.sha256(before)
-        digest.update(msgspec.msgpack.encode(agreed))
-        digest.update(mean)
-        return cls(agreed, mean, before, digest.digest())
+        own = hashlib.sha256(msgspec.msgpack.encode(agreed))
+        own.update(mean)
+        return cls(agreed, mean, before, own.digest())
+
+    @property
+    def digest(self) -> bytes:
+        """Of this one and of all before it."""
+        return _together(self.before, self.own)
+
+
+def _together(before: bytes, own: bytes) -> bytes:
+    return hashlib.sha256(before + own).digest()
 
 
 def own_mean(payload: bytes, samples: int) -> Numbers:
@@ -58,6 +67,8 @@ class Past:
         """By the step on which they were agreed."""
         self.line = Newest[int, bytes](TRUNKS)
         """Digests of these and of some before them."""
+        self._own = Newest[int, bytes](TRUNKS)
+        """Likewise, each of one alone."""
         self.trunks = Newest[int, bytes](TRUNKS)
         """Digests of those of this trainer, by version."""
 
@@ -68,7 +79,20 @@ class Past:
             step: which it is.
             taken: by what.
         """
-        self.means[step], self.line[step] = taken, taken.digest
+        self.means[step], self.line[step], self._own[step] = taken, taken.digest, taken.own
+
+    def came_by(self, step: int, digest: bytes) -> None:
+        """A step is known to be that of most: those that were taken here since then follow it.
+
+        Args:
+            step: which it is.
+            digest: of their mean.
+        """
+        self.line[step] = digest
+        while (own := self._own.get(step := step + 1)) is not None:
+            if step in self.means:
+                self.means[step] = self.means[step]._replace(before=digest)
+            self.line[step] = digest = _together(digest, own)
 
     def reach(self, reached: Reached) -> bool:
         """The trunk here is another one.
@@ -94,8 +118,8 @@ class Past:
 
     def forget_steps(self) -> None:
         """The trunk here did not come of them."""
-        self.means.clear()
-        self.line.clear()
+        for known in (self.means, self.line, self._own):
+            known.clear()
 
     def version(self) -> int:
         """Of the newest trunk; 0: there is none."""

@@ -284,8 +284,8 @@ class Pass:
         self.digests: list[bytes] = [b""] * len(pieces)
         self.squares = [0.0] * len(pieces)
         """Of the lengths of the pieces that others have reduced."""
-        self.least = Averaged(2**53, MEMBERS)
-        """Of all chunks that have come."""
+        self.least = [Averaged(2**53, MEMBERS)] * len(pieces)
+        """Of the chunks of each that have come."""
         self.reports: dict[int, Report] = {}
         self.reported = asyncio.Event()
         """More than half of the members have, or one more."""

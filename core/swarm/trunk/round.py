@@ -188,7 +188,8 @@ class Round:
             for place, digest in enumerate(verdict.digests if self.sent is not None else ()):
                 if digest and digest != pass_.digests[place]:
                     raise RoundVoid("The others went on without this peer, which did not get all of the result.")
-            least = Averaged(min(least.samples, pass_.least.samples), min(least.peers, pass_.least.peers))
+                if digest:  # what is reduced again may have come here and not to others
+                    least = _least(least, pass_.least[place])
             if not verdict.lost:
                 if self.out is not None and math.isnan(self.out.min(initial=0.0)):
                     raise RoundVoid("Not all of the result came.")
@@ -251,7 +252,7 @@ class Round:
             return
         hashes = []
         for number, span in pass_.chunks[place].items():
-            hashes.append(self._take(pass_, span, answers[number]))
+            hashes.append(self._take(pass_, place, span, answers[number]))
             await asyncio.sleep(0)  # others are answered between two chunks
         pass_.digests[place] = hashlib.sha256(b"".join(hashes)).digest()
 
@@ -268,7 +269,7 @@ class Round:
             payload = encode(sent.vector[span.start : span.stop], self.group.codec)
             method = of_run("trunk.chunk", self._run_id)
             answer = await self._node.call(reducer, method, request, Averaged, payload, deadline_s=86_400)
-            hashes[number] = self._take(pass_, span, answer)
+            hashes[number] = self._take(pass_, place, span, answer)
             assert self.out is not None
             pass_.squares[place] += squared_norm(self.out[span.start : span.stop])
             if not limit.expired():  # what came in the last moment lets nobody wait longer
@@ -294,8 +295,8 @@ class Round:
             if not pass_.digests[place] and clock() - pass_.began >= held_s:  # no sender can keep it so long
                 self.silent |= {pass_.pieces[place].reducer} - self._left
 
-    def _take(self, pass_: Pass, span: Span, answer: Answer) -> bytes:
-        """Put a chunk's mean in its place; the hash of it.
+    def _take(self, pass_: Pass, place: int, span: Span, answer: Answer) -> bytes:
+        """Put the mean of a piece's chunk where it belongs; the hash of it.
 
         Raises:
             ProtocolError: it is no mean.
@@ -306,8 +307,7 @@ class Round:
             raise ProtocolError(f"No {averaged.peers} members have {averaged.samples} samples.")
         assert self.out is not None
         self.out[span.start : span.stop] = decode(payload, self.group.codec, span.stop - span.start)
-        least = pass_.least
-        pass_.least = Averaged(min(least.samples, averaged.samples), min(least.peers, averaged.peers))
+        pass_.least[place] = _least(pass_.least[place], averaged)
         digest = hashlib.sha256(msgspec.msgpack.encode(averaged))
         digest.update(payload)
         return digest.digest()
@@ -396,3 +396,7 @@ class Round:
             self._node.strike(peer, LIE)
         self.silent.add(self.leader)
         raise RoundVoid("The round's leader has gone, and nobody has heard its verdict.")
+
+
+def _least(one: Averaged, other: Averaged) -> Averaged:
+    return Averaged(min(one.samples, other.samples), min(one.peers, other.peers))
