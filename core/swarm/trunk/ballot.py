@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from core.averaging.codecs import Numbers
 from core.contracts.expert_calls import Codec, encoded_size
-from core.contracts.trunk_rounds import CHUNK, PASSES, Group, Report, Verdict
+from core.contracts.trunk_rounds import CHUNK, PASSES, Averaged, Group, Report, Verdict
 from core.identity import PeerId
 
 SENDER, REDUCER, REPORTS = 0.5, 0.75, 0.25
@@ -176,6 +176,11 @@ def _agreed(told: Sequence[Sequence[bytes]], count: int, *, all_agree: bool) -> 
         agreed = len(set(said)) == 1 if all_agree else said.count(best) * 2 > len(said)
         digests.append(best if agreed else b"")
     return tuple(digests)
+
+
+def least(one: Averaged, other: Averaged) -> Averaged:
+    """Of two parts of a vector, what is in both: of how many samples and peers at least."""
+    return Averaged(min(one.samples, other.samples), min(one.peers, other.peers))
 
 
 def can_be(verdict: Verdict, pieces: Sequence[Piece], alive: Sequence[int]) -> bool:

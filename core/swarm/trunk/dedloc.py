@@ -26,7 +26,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.pipe import COMPANY, ENOUGH, GATHERED, GIVE_TRUNK, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
-from core.contracts.trunk_rounds import TRUNKS, Standing, Vector
+from core.contracts.trunk_rounds import Standing, Vector
 from core.contracts.trunk_status import PartStatus, ProgressStatus
 from core.identity import PeerId, peer_text
 from core.net.recurring import Recurring
@@ -315,19 +315,16 @@ class DeDLOC(Agreement):
         return Agreed(0, told.version, told.samples, 0, counted=False), trunk
 
     def _compare_steps(self, version: int) -> None:
-        """Find out whether the trainer here came to a version by the steps of most. The first to be ready for a step
-        reads of the one before it, or of an earlier one: the others have not told more yet."""
-        for step in range(version - 1, version - 1 - TRUNKS, -1):
-            digest, those = self._standings.mean_of_most(step)
-            if not those:
-                continue
-            if self._past.follows(step + 1, digest) or self._has_trunk_of_most(step + 1):
-                self._past.came_by(step, digest)
-            else:
-                log.info("Step %d, or one before it, was taken here by another mean than that of most.", step)
-                self._past.means.clear()
-                self._settled = False
+        """Find out whether the trainer here came to a version by the steps of most."""
+        if (found := self._standings.last_of_most(version)) is None:
             return
+        step, digest = found
+        if self._past.follows(step + 1, digest) or self._has_trunk_of_most(step + 1):
+            self._past.came_by(step, digest)
+        else:
+            log.info("Step %d, or one before it, was taken here by another mean than that of most.", step)
+            self._past.means.clear()
+            self._settled = False
 
     async def _mean_of_theirs(self, version: int, trained: int) -> Taken | None:
         """By which the others have taken a step, if it can be taken here by that."""

@@ -56,6 +56,7 @@ from core.swarm.trunk.ballot import (
     decide,
     first_pieces,
     leader_of,
+    least,
     limits_of,
     pieces_again,
 )
@@ -173,7 +174,7 @@ class Round:
         Raises:
             RoundVoid: there is no result here.
         """
-        least = Averaged(2**53, MEMBERS)
+        of_all = Averaged(2**53, MEMBERS)
         pass_ = await self._begin(0, first_pieces(self.group), tuple(range(len(self.peers))))
         while True:
             verdict = await self._verdict(pass_)
@@ -188,14 +189,14 @@ class Round:
             for place, digest in enumerate(verdict.digests if self.sent is not None else ()):
                 if digest and digest != pass_.digests[place]:
                     raise RoundVoid("The others went on without this peer, which did not get all of the result.")
-                if digest:  # what is reduced again may have come here and not to others
-                    least = _least(least, pass_.least[place])
+                if digest:  # of a piece that is lost some members have a part
+                    of_all = least(of_all, pass_.least[place])
             if not verdict.lost:
                 if self.out is not None and math.isnan(self.out.min(initial=0.0)):
                     raise RoundVoid("Not all of the result came.")
                 reduced = sum(each.reducing.size for each in self._passes.values())
                 late = frozenset(self.peers[member] for member in self.silent)
-                return Result(self.out, least.samples, least.peers, self._counted(), reduced, late)
+                return Result(self.out, of_all.samples, of_all.peers, self._counted(), reduced, late)
             if self.here not in verdict.alive:
                 raise RoundVoid("The others went on without this peer, which was late.")
             if not (again := pieces_again(self.group, pass_.pieces, verdict)):
@@ -307,7 +308,7 @@ class Round:
             raise ProtocolError(f"No {averaged.peers} members have {averaged.samples} samples.")
         assert self.out is not None
         self.out[span.start : span.stop] = decode(payload, self.group.codec, span.stop - span.start)
-        pass_.least[place] = _least(pass_.least[place], averaged)
+        pass_.least[place] = least(pass_.least[place], averaged)
         digest = hashlib.sha256(msgspec.msgpack.encode(averaged))
         digest.update(payload)
         return digest.digest()
@@ -396,7 +397,3 @@ class Round:
             self._node.strike(peer, LIE)
         self.silent.add(self.leader)
         raise RoundVoid("The round's leader has gone, and nobody has heard its verdict.")
-
-
-def _least(one: Averaged, other: Averaged) -> Averaged:
-    return Averaged(min(one.samples, other.samples), min(one.peers, other.peers))

@@ -18,7 +18,7 @@ import msgspec
 from core.contracts.errors import HearthError
 from core.contracts.net import of_run
 from core.contracts.trunk import Gathered, Reached
-from core.contracts.trunk_rounds import MEMBERS, Noted, Standing
+from core.contracts.trunk_rounds import MEMBERS, TRUNKS, Noted, Standing
 from core.dht.records import own_subkey, told
 from core.identity import PeerId
 from core.net.limits import Newest
@@ -320,6 +320,22 @@ class Standings:
         [(digest, count)] = Counter(named.values()).most_common(1) or [(b"", 0)]
         able = 1 + len({*givers} or self.voters(version) | named.keys())
         return digest, [peer for peer, name in named.items() if name == digest and 2 * count >= able]
+
+    def last_of_most(self, version: int) -> tuple[int, bytes] | None:
+        """The last step before a version that most name, and the digest of its mean. The first trainer to be ready for
+        a step finds an earlier one: the others have not told more yet.
+
+        Args:
+            version: of the trainer here.
+
+        Returns:
+            None: it is none of the last `TRUNKS`.
+        """
+        for step in range(version - 1, version - 1 - TRUNKS, -1):
+            digest, those = self.mean_of_most(step)
+            if those:
+                return step, digest
+        return None
 
 
 def _once_more(before: tuple[int, int] | None, version: int) -> tuple[int, int]:
