@@ -22,6 +22,7 @@ from core.contracts.trunk_rounds import SAMPLES, Averaged, Chunk, Group, Leave, 
 from core.identity import Identity
 from core.net.endpoint import LOOPBACK
 from core.net.rpc import Context, Payload, RpcNode
+from core.swarm.trunk import all_reduce
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.ballot import Result, chunks_of, decide, first_pieces, leader_of, pieces_again
 from tests.digits_layer import BATCH, digits
@@ -206,6 +207,26 @@ async def test_a_reducer_who_leaves_in_mid_round_costs_no_grace(start: Start) ->
         results = await asyncio.gather(*tasks[:2], peers[2].rounds.average(which, sent[2], 100))
     assert len(digests(results)) == 1
     assert {(result.samples, result.peers) for result in results} == {(102, 3)}
+
+
+async def test_who_was_stopped_before_its_round_began_costs_no_grace(start: Start) -> None:
+    """As where compute was killed when the group was all but there: the others ask in vain, and are told so at once."""
+    *peers, stopped = await start(4)
+    stopped.rounds._expects = lambda: False
+    sent, samples = vectors(4, 4 * CHUNK), [1, 2, 3]
+    results = await all_of(peers, group([*peers, stopped], [CHUNK] * 4, grace_s=8 * LONG_S, leader=0), sent[:3], samples)
+    assert np.allclose(averaged(results), mean(sent[:3], samples), atol=1e-6)
+
+
+async def test_a_leader_that_was_started_anew_is_not_waited_for(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may look for a group again, but has no round of this one."""
+    monkeypatch.setattr(all_reduce, "EARLY_S", 1e6)
+    peers = await start(3)
+    which = group(peers, [CHUNK, CHUNK, 0], helpers=1, grace_s=8 * LONG_S, leader=2)
+    tasks = [peer.rounds.average(which, own, 1) for peer, own in zip(peers[:2], vectors(2, 2 * CHUNK), strict=True)]
+    async with asyncio.timeout(DEADLINE_S):
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    assert all(isinstance(result, RoundVoid) for result in results)
 
 
 async def test_without_its_leader_a_round_is_void_for_all(start: Start) -> None:

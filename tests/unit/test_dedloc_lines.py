@@ -131,6 +131,22 @@ async def test_who_is_always_the_first_to_be_ready_finds_it_out_by_an_earlier_st
         assert agreed == Agreed(0, 3, ROWS, 0, counted=False) and trunk == bytes(12 * NUMBERS)
 
 
+async def test_who_waits_for_a_group_while_the_others_take_the_step_takes_it_by_their_mean(tmp_path: Path) -> None:
+    async with peers(3) as nodes:
+        *others, waits = trainers = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known(trainers)
+        waits.worker._note(Gathered(0, ROWS))
+        waits.worker._tending.start()
+        stepping = asyncio.create_task(waits.worker.agree(Offer(0, 0, ROWS), OTHER, 1e9))
+        await until(lambda: waits.worker._matchmaking._wish, "one that looks for a group", PATIENCE_S)
+        for each in others:
+            come_to(each, 1, MEAN, bytes(12 * NUMBERS))
+            await each.worker._tend()
+        agreed, mean = await stepping
+        assert agreed == Agreed(0, 1, ROWS, 3, counted=False) and bytes(mean) == MEAN
+        await waits.worker._tending.stop()
+
+
 async def test_who_only_helps_is_no_trainer_that_takes_the_step(tmp_path: Path) -> None:
     """It was one a moment ago: it has just been started again."""
     async with peers(3) as nodes:

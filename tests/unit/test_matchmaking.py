@@ -128,6 +128,18 @@ async def test_who_lets_all_wait_does_not_gather_the_next_time(start: Start) -> 
             await search(honest[:1], 1.0)
 
 
+async def test_who_gathered_and_was_started_anew_is_in_the_group_of_all(start: Start) -> None:
+    """As when its compute is killed: those who waited for it come again."""
+    peers = sorted(await start(3), key=lambda peer: peer.matchmaking._rank(1, peer.node.peer))
+    gatherer, *others = peers
+    ended = asyncio.create_task(gatherer.matchmaking.find(gatherer.wish(), 4, LONG_S))
+    found = asyncio.create_task(groups(others, 3))
+    await until(lambda: len(gatherer.matchmaking._gathering) == 2, "those who wait for it", DEADLINE_S)
+    ended.cancel()
+    [group] = await groups([gatherer], 3)
+    assert group is not None and len(group.members) == 3 and await found == [group, group]
+
+
 async def test_nobody_is_alone_in_a_group(start: Start) -> None:
     [peer] = await start(1)
     assert await peer.matchmaking.find(peer.wish(), 4, 0.2) is None

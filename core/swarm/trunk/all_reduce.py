@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from core.averaging.codecs import Numbers
 from core.contracts.errors import ProtocolError, RemoteFault, RoundVoid
@@ -14,13 +14,16 @@ from core.identity import PeerId
 from core.net.limits import Newest
 from core.net.rpc import Context, Payload, RpcNode
 from core.swarm.trunk.ballot import Result
-from core.swarm.trunk.reducing import WINDOW, Answer, Pass
+from core.swarm.trunk.reducing import LEFT, WINDOW, Answer, Pass
 from core.swarm.trunk.round import Round
 
 EARLY = 4 * WINDOW
 """Calls of one peer that may wait for a round which has not begun here: of some reducers' windows."""
-EARLY_S = 20.0
-"""They are let go after this: matchmaking ends for all within a few seconds."""
+EARLY_S, LATE_S = 20.0, 5.0
+"""They are let go after this: matchmaking ends for all within a few seconds. Who reports has gone through the round: if
+it has not begun at its leader by then, that one was started anew."""
+LOOK_S = 0.5
+"""Between two looks whether it may still begin."""
 USED = 1024
 """Vectors of the last rounds of which one that comes again is known by its norm."""
 ROUNDS = 2
@@ -30,15 +33,18 @@ ROUNDS = 2
 class AllReduce:
     """This peer's part in the rounds of one run."""
 
-    def __init__(self, node: RpcNode, run_id: str, most_samples: int = SAMPLES) -> None:
+    def __init__(
+        self, node: RpcNode, run_id: str, most_samples: int = SAMPLES, expects: Callable[[], bool] = lambda: True
+    ) -> None:
         """Other members are answered from now on, until the run's methods are unregistered.
 
         Args:
             node: this peer's connections.
             run_id: of the run.
             most_samples: that one member can have.
+            expects: whether a round may begin here: this peer looks for a group, or is in one.
         """
-        self._node, self._run_id, self._most_samples = node, run_id, most_samples
+        self._node, self._run_id, self._most_samples, self._expects = node, run_id, most_samples, expects
         self._rounds = Newest[bytes, Round](ROUNDS)
         self._used = Newest[tuple[PeerId, float], None](USED)
         """Norms of the vectors that were in rounds before."""
@@ -102,15 +108,21 @@ class AllReduce:
 
     # what others ask
 
-    async def _round_of(self, key: bytes, attempt: int, peer: PeerId) -> tuple[Round, Pass, int]:
+    async def _round_of(
+        self, key: bytes, attempt: int, peer: PeerId, wait_s: float = EARLY_S
+    ) -> tuple[Round, Pass, int]:
         """The round, its pass and the asker's place; waits for a short time if it has not begun here yet."""
         self._early[peer] += 1
         try:
             if self._early[peer] > EARLY:
                 raise RemoteFault("not_begun", "Too many calls wait for rounds that have not begun.")
-            async with asyncio.timeout(EARLY_S):
-                async with self._begun:
-                    await self._begun.wait_for(lambda: key in self._rounds)
+            async with asyncio.timeout(wait_s):
+                while key not in self._rounds:
+                    if not self._expects():
+                        raise LEFT  # as where its compute was killed when the group was all but there
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(LOOK_S), self._begun:
+                            await self._begun.wait()
                 round_ = self._rounds[key]
                 if peer not in round_.peers:
                     raise RemoteFault("no_member", "You are no member of this group.")
@@ -136,7 +148,7 @@ class AllReduce:
         return await pass_.reducing.deliver(place, request, payload)
 
     async def _on_report(self, request: Report, payload: Payload, context: Context) -> Told:
-        round_, pass_, place = await self._round_of(request.key, request.attempt, context.peer)
+        round_, pass_, place = await self._round_of(request.key, request.attempt, context.peer, LATE_S)
         if round_.here != round_.leader:
             raise RemoteFault("no_leader", "This peer does not lead the round.")
         round_.report(pass_, place, request)

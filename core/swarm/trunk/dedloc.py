@@ -20,13 +20,13 @@ from typing import Self
 
 import msgspec
 
-from core.contracts.errors import CallRefused, CallTimeout, ComputeError, NetworkError, ProtocolError, RoundVoid
+from core.contracts.errors import CallTimeout, ComputeError, NetworkError, ProtocolError, RoundVoid
 from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.notices import Notice, notice
-from core.contracts.pipe import COMPANY, ENOUGH, GATHERED, GIVE_TRUNK, REACHED
+from core.contracts.pipe import COMPANY, ENOUGH, GATHERED, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
-from core.contracts.trunk_rounds import Standing, Vector
+from core.contracts.trunk_rounds import Standing
 from core.contracts.trunk_status import PartStatus, ProgressStatus
 from core.identity import PeerId, peer_text
 from core.net.recurring import Recurring
@@ -43,7 +43,7 @@ from core.swarm.trunk.meeting import Meeting
 from core.swarm.trunk.past import Past, Taken, own_mean
 from core.swarm.trunk.planning import planned_shares
 from core.swarm.trunk.standings import EXPIRY_S, Standings
-from core.swarm.trunk.vectors import Vectors, Whole
+from core.swarm.trunk.vectors import Vectors, trunk_of
 
 log = logging.getLogger(__name__)
 
@@ -105,12 +105,12 @@ class DeDLOC(Agreement):
         training, rows = manifest.training, MODELS[manifest.model.kind].rows(manifest.model)
         self._most_samples = self._target + training.in_flight * training.batch * rows
         """Of one trainer that count for a step."""
-        self._rounds = AllReduce(self._node, run_id, self._most_samples)
+        self._rounds = AllReduce(self._node, run_id, self._most_samples, self._asking.locked)
         self._matchmaking = Matchmaking(
             self._node, members.dht, run_id, codec="fp16", grace_s=GRACE_S, share=planned_shares, clip=CLIP
         )
         self._meeting = Meeting(self._node, self._standings, self._matchmaking, self._rounds, self._numbers)
-        self._vectors = Vectors(self._node, run_id, self._past.mean, self._past.version, self._trunk)
+        self._vectors = Vectors(self._node, run_id, self._past.mean, self._past.version, lambda: trunk_of(self._calls))
         self._others = CatchingUp(self._node, self._standings, self._vectors, self._numbers, self.compare, most)
 
     async def __aenter__(self) -> Self:
@@ -258,7 +258,12 @@ class DeDLOC(Agreement):
         if offer.version != self._offered:
             self._offered, self._failed = offer.version, None
         try:
-            answer = await self._agree(offer, payload)
+            try:
+                answer = await self._agree(offer, payload)
+            except CallTimeout:
+                if not self._standings.is_taken(offer.version):
+                    raise
+                answer = await self._agree(offer, payload)  # the others took the step meanwhile: it is to be had
         except NetworkError as error:
             self._failed = (self._failed[0] if self._failed else 0) + 1, error.notice
             raise
@@ -386,14 +391,6 @@ class DeDLOC(Agreement):
                 return Taken.by(kept.agreed, kept.mean, before)
         except TimeoutError:
             raise CallTimeout(f"Nobody names the mean of step {offer.version}.") from None
-
-    async def _trunk(self) -> Whole:
-        """Of the trainer here, as it is now, for one that is behind."""
-        if self._calls is None:
-            raise CallRefused("No trunk is trained here.")
-        agreed, pieces = await self._calls.exchange(GIVE_TRUNK, None, deadline=time.monotonic() + MEAN_S)
-        data = bytes(pieces) if isinstance(pieces, bytes | bytearray | memoryview) else b"".join(pieces)
-        return Whole(Vector(agreed.version, agreed.samples, 0, len(data)), data)
 
 
 AGREEMENT = DeDLOC

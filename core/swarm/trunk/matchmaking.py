@@ -18,7 +18,7 @@ import contextlib
 import hashlib
 import logging
 import secrets
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Sequence
 
 import msgspec
@@ -40,8 +40,9 @@ LOOK_S = 0.5
 """Between two looks for peers of a lower rank."""
 ANSWER_S = 5.0
 """A caller waits so much longer than the one who gathers."""
-SENT_ON = 3
-"""Times that a peer sends this one on, for one step, as those do who know of a lower rank: more often is in vain."""
+SENT_AWAY = 3
+"""Times that a peer sends this one away, for one step, as those do who know of a lower rank or whose compute has just
+ended: more often is in vain, and so is less often if all of it takes as long as a group."""
 KNOWN = 1024
 """Peers of whose wishes is remembered which was the last."""
 EQUAL_S = 600.0
@@ -113,11 +114,11 @@ class Matchmaking:
         self._step = -1
         self._vain = Counter[bytes]()
         """How often each was asked for that step, and was there, but answered nothing in all the time that a group
-        takes, or none, or gathered one that came to nothing: others gather first. Else one peer would hold up the step
-        for ever.
+        takes, or sent this peer away too often, or gathered one that came to nothing: others gather first. Else one
+        peer would hold up the step for ever.
         """
-        self._sent_on = Counter[bytes]()
-        """How often each sent this peer on to another, for that step."""
+        self._lost = defaultdict[bytes, float](float)
+        """What it cost to be sent away by each, for that step, in parts of the time that a group takes."""
         self.gatherer = node.peer
         """Of the last group, or who was asked for it."""
         self._sequences = Newest[bytes, int](KNOWN)
@@ -164,14 +165,14 @@ class Matchmaking:
         self._wish, self._follows, self._known = wish, None, {wish.address.peer: wish.address}
         self._near, self._is_idle = near, is_idle
         if wish.step != self._step:
-            self._step, self._vain, self._sent_on = wish.step, Counter(), Counter()
+            self._step, self._vain, self._lost = wish.step, Counter(), defaultdict(float)
         key, vain = f"{self._run_id}.round.{wish.step}", self._vain.total()
         try:
             self._node.start(self._publish(key, wish, within_s + ANSWER_S), "telling of a round")
             while loop.time() < ends + ANSWER_S and not is_over():
                 self.gatherer = first = await self._first(key, wish)
                 if first != self._node.peer:
-                    group = await self._join(first, wish, within_s + ANSWER_S)
+                    group = await self._join(first, wish, within_s)
                     if group is not None:
                         return group
                 elif self._filled() + 1 >= most or loop.time() >= ends:
@@ -216,15 +217,19 @@ class Matchmaking:
     def _rank(self, step: int, peer: bytes) -> bytes:
         return hashlib.sha256(f"{self._run_id}.{step}.".encode() + peer).digest()
 
-    async def _join(self, first: PeerId, wish: Wish, patience_s: float) -> Group | None:
+    async def _join(self, first: PeerId, wish: Wish, within_s: float) -> Group | None:
         """The group of another who gathers; None: somebody else is to be asked."""
+        clock = asyncio.get_running_loop().time
+        began, patience_s = clock(), within_s + ANSWER_S
         self._follows = self._known[first]
         self._node.learn(self._follows)
         self._send_away(self._follows)
         method = of_run("trunk.join", self._run_id)
         try:
             invitation, _ = await self._node.call(first, method, wish, Invitation, deadline_s=patience_s)
-            self._vain[first] += invitation == Invitation()
+            if invitation.group is None:
+                self._lost[first] += max((clock() - began) / within_s, 1 / SENT_AWAY)
+                self._vain[first] += self._lost[first] > 1
         except NetworkError as error:
             log.info("peer %s does not gather: %s", first.hex()[:8], error)
             if isinstance(error, CallTimeout) and first in self._node.pool.links:
@@ -235,12 +240,10 @@ class Matchmaking:
         if group is not None and group.fits() and self._is_mine(group, wish):
             if await self._is_planned(group, wish):
                 return group
-            self._equal_until = asyncio.get_running_loop().time() + EQUAL_S
+            self._equal_until = clock() + EQUAL_S
             log.warning("peer %s has another plan of round %d than this one: refused", first.hex()[:8], wish.step)
         if instead is not None and self._rank(wish.step, instead.peer) < self._rank(wish.step, first):
             self._known[instead.peer] = instead
-            self._sent_on[first] += 1
-            self._vain[first] += self._sent_on[first] > SENT_ON
             if self._vain[instead.peer]:  # the one who was asked finds it out, too
                 await asyncio.sleep(LOOK_S)
         else:

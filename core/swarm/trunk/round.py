@@ -287,6 +287,8 @@ class Round:
                     calls.create_task(one(number, span))
         except* (HearthError, TimeoutError) as errors:
             log.info("member %s does not reduce its share: %r", reducer.hex()[:8], errors.exceptions[0])
+            if any(getattr(error, "fault", "") == LEFT.fault for error in errors.exceptions):
+                self.left(pass_.pieces[place].reducer)
             if any(isinstance(error, ProtocolError) for error in errors.exceptions):
                 self.blame(pass_.pieces[place].reducer, "What it gave is no mean.")
         else:
@@ -375,11 +377,10 @@ class Round:
     async def _ask(self, pass_: Pass, report: Report) -> Told:
         """Report to the leader and hear its verdict; if it does not answer, ask the others for it."""
         others = [member for member in pass_.alive if member not in (self.here, self.leader)]
-        heard = Heard(self.group.key, pass_.attempt)
         limit_s = self._limits.held_up + self._limits.reports
         for member, name, request in [
             (self.leader, "trunk.report", report),
-            *((member, "trunk.heard", heard) for member in others),
+            *((member, "trunk.heard", Heard(self.group.key, pass_.attempt)) for member in others),
         ]:
             peer = self.peers[member]
             try:

@@ -7,16 +7,20 @@ from typing import NamedTuple
 
 from core.contracts.errors import CallRefused, RemoteFault
 from core.contracts.net import of_run
+from core.contracts.pipe import GIVE_TRUNK
 from core.contracts.trunk_rounds import AskVector, Vector
 from core.identity import PeerId
 from core.net.limits import Newest
 from core.net.rpc import Context, RpcNode
+from core.pipe.calls import Calls
 from core.swarm.trunk.agreement import LIE
 
 PIECE = 8 << 20
 """Bytes."""
 PIECE_S = 60.0
 """For one piece."""
+COPY_S = 60.0
+"""For compute to copy a trunk."""
 HELD = 2
 """Trunks that are held for those who are in the middle of them."""
 HELD_S = 60.0
@@ -113,3 +117,19 @@ class Vectors:
             found = self._held.get(self._reached()) or await self._trunk()
             self._held[found.told.version] = found
             return found
+
+
+async def trunk_of(calls: Calls | None) -> Whole:
+    """Of the trainer here, as it is now.
+
+    Args:
+        calls: the end of its pipe; None: there is none.
+
+    Raises:
+        CallRefused: then.
+    """
+    if calls is None:
+        raise CallRefused("No trunk is trained here.")
+    agreed, pieces = await calls.exchange(GIVE_TRUNK, None, deadline=time.monotonic() + COPY_S)
+    data = bytes(pieces) if isinstance(pieces, bytes | bytearray | memoryview) else b"".join(pieces)
+    return Whole(Vector(agreed.version, agreed.samples, 0, len(data)), data)
