@@ -367,14 +367,15 @@ class RpcNode:
         return await self._tcp.open(link)
 
     async def ask_ticket(self, link: Link) -> Ticket:
-        """See tcp.Node."""
-        return (await self.call(link.peer, "net.ticket", AskTicket(), Ticket, deadline_s=TICKET_S))[0]
+        """See tcp.Node. By this link: another one to the same peer has calls of its own."""
+        async with asyncio.timeout(TICKET_S):
+            answer, *_ = await self._ask(link, "net.ticket", _encode(AskTicket()), b"", time.monotonic() + TICKET_S)
+        return self._decoder(Ticket)(answer.body)
 
     def _on_ask_ticket(self, request: AskTicket, payload: Payload, context: Context) -> Ticket:
-        link = self.pool.links.get(context.peer)
-        if link is None or self.shaper.download.rate:
-            raise CallRefused("You can open no lane now: this connection is being replaced, or the user limits it.")
-        return self._tcp.give_ticket(link)
+        if context.link is None or self.shaper.download.rate:
+            raise CallRefused("You can open no lane now: the user limits what is received.")
+        return self._tcp.give_ticket(context.link)
 
     @property
     def sockets(self) -> list[str]:

@@ -38,7 +38,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Context(NamedTuple):
-    """Who calls, from where, and until when the answer is of use."""
+    """Who calls, from where and by which connection, and until when the answer is of use."""
 
     peer: PeerId
     address: str | None
@@ -47,6 +47,7 @@ class Context(NamedTuple):
     """time.monotonic() of this process."""
     branch: Branch = ("",)
     """Where it stands among the users of what is scarce."""
+    link: Link | None = None
 
 
 Result = msgspec.Struct | tuple[msgspec.Struct | bytes, Payload | Parts]
@@ -57,7 +58,6 @@ reply (`bytes`: it is encoded already) and its payload.
 A plain function is run at once, without a task: best for what neither waits nor computes for long. It may also give a
 Future of what others work on, which is cancelled if nobody waits for it any more.
 """
-
 Cost = float | Callable[[Any], float]
 """How many calls one counts for in the caller's quota; a function of the request where that asks for more or less."""
 
@@ -217,7 +217,7 @@ class Service:
             return self.spend(link, 1.0, size_of(parts))
         pause = self.spend(link, cost := method.cost(request), size_of(parts))
         payload = parts if method.decode is None else joined(parts)
-        context = Context(link.peer, link.address, time.monotonic() + call.deadline_ms / 1000, link.branch)
+        context = Context(link.peer, link.address, time.monotonic() + call.deadline_ms / 1000, link.branch, link)
         ready: Result | None = None
         if not method.waits and link.roomy:
             result = self._run_now(link, call, method, request, payload, context)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from core.contracts.errors import CallRefused, NetworkError, PeerUnreachable, ProtocolError
+from core.contracts.errors import UNREADABLE, CallRefused, NetworkError, PeerUnreachable, ProtocolError
 from core.contracts.net import TCP_KEY, TCP_NAME, Ticket
 from core.net import heap, limits
 from core.net.addresses import host_of, is_near
@@ -216,7 +216,7 @@ class Node(Protocol):
         """Run in the background."""
 
     async def ask_ticket(self, link: Link) -> Ticket:
-        """Ask the peer of a link for a lane to it."""
+        """Ask the peer of a link for a lane to it. Also raises TimeoutError, or what `UNREADABLE` has."""
 
 
 class _Issued(NamedTuple):
@@ -274,7 +274,10 @@ class TcpLanes:
         self._senders = [lane for lane in self._senders if not lane.closed]
         if len(self._senders) >= limits.TCP_LANES:
             raise CallRefused("This PC has many TCP connections to peers already.")
-        ticket = await self._node.ask_ticket(link)
+        try:
+            ticket = await self._node.ask_ticket(link)
+        except (TimeoutError, *UNREADABLE) as error:
+            raise PeerUnreachable(f"Peer {link.peer.hex()[:8]} gives no TCP connection.") from error
         sock = socket.socket(socket.AF_INET6 if ":" in remote else socket.AF_INET, socket.SOCK_STREAM)
         try:
             sock.setblocking(False)

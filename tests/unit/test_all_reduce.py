@@ -214,7 +214,9 @@ async def test_who_was_stopped_before_its_round_began_costs_no_grace(start: Star
     *peers, stopped = await start(4)
     stopped.rounds._expects = lambda: False
     sent, samples = vectors(4, 4 * CHUNK), [1, 2, 3]
-    results = await all_of(peers, group([*peers, stopped], [CHUNK] * 4, grace_s=8 * LONG_S, leader=0), sent[:3], samples)
+    results = await all_of(
+        peers, group([*peers, stopped], [CHUNK] * 4, grace_s=8 * LONG_S, leader=0), sent[:3], samples
+    )
     assert np.allclose(averaged(results), mean(sent[:3], samples), atol=1e-6)
 
 

@@ -143,7 +143,7 @@ async def test_who_waits_for_a_group_while_the_others_take_the_step_takes_it_by_
             come_to(each, 1, MEAN, bytes(12 * NUMBERS))
             await each.worker._tend()
         agreed, mean = await stepping
-        assert agreed == Agreed(0, 1, ROWS, 3, counted=False) and bytes(mean) == MEAN
+        assert agreed == Agreed(0, 1, ROWS, 3, counted=False) and mean == MEAN
         await waits.worker._tending.stop()
 
 

@@ -71,6 +71,22 @@ async def warmed_up(alice: RpcNode, bob: RpcNode) -> None:
     await within(lambda: lanes(alice, bob) and lanes(bob, alice))
 
 
+async def test_a_lane_belongs_to_the_connection_that_asked_for_it(nodes: tuple[RpcNode, RpcNode]) -> None:
+    """For a moment after two peers have dialled each other, or one was started anew, there are two."""
+    alice, bob = nodes
+    await warmed_up(alice, bob)
+    first = alice.pool.links.pop(bob.peer)
+    await alice.pool.link(bob.peer)  # to bob it is the newer one, by which he calls from now on
+    first.lanes.renew()
+    until, said, payload = time.monotonic() + DEADLINE_S, msgspec.msgpack.encode(Word("by the first")), bytes(MIB)
+    async with asyncio.timeout(DEADLINE_S):
+        while not first.lanes._idle_fast:
+            await alice._ask(first, "echo", said, payload, until)
+        lane = first.lanes._idle_fast[0]
+        answer, parts, _ = await alice._ask(first, "echo", said, payload, until)
+    assert bytes(answer.body) == said and b"".join(parts) == payload and first.lanes._idle_fast == [lane]
+
+
 async def test_large_frames_go_over_tcp_both_ways_and_are_counted(nodes: tuple[RpcNode, RpcNode]) -> None:
     alice, bob = nodes
     await warmed_up(alice, bob)
