@@ -337,15 +337,13 @@ def keep(document: Document) -> None:
 
 
 def lines_of(document: Document, earlier: Document) -> list[Document]:
-    """Of each part that was measured now its lines and the day; of each other part those that were kept, if any."""
+    """Those that were measured now, with the day, and those that were kept of what was not."""
     lines: list[Document] = []
     for part, found in itertools.groupby(document["holds"], lambda line: line["part"]):
         now = [*found]
-        before = [line for line in earlier["holds"] if line["part"] == part]
-        if part in document["figures"]:
-            lines += [{**line, "date": document["date"]} for line in now]
-        else:
-            lines += before or now
+        kept = [line for line in earlier["holds"] if line["part"] == part and "date" in line]
+        new = {line["name"]: {**line, "date": document["date"]} for line in now if part in document["figures"]}
+        lines += [new.pop(line["name"], line) for line in kept] + [*new.values()] or now
     return lines
 
 

@@ -129,7 +129,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--processes", type=int, metavar="N", help="convergence --trunk: at once; else one a core")
     parser.add_argument(
-        "--strategies", nargs="*", choices=list(workers.TRUNKS), default=[], help="trunk --only workers: so agreed"
+        "--strategies",
+        nargs="*",
+        choices=list(workers.TRUNKS),
+        default=[],
+        help="trunk --only workers, or restarts (not local): so agreed",
     )
     parser.add_argument(
         "--samples",

@@ -164,8 +164,8 @@ class _Swarm:
         processes = [(name, True) for name in sorted(self.peers)] + [(name, False) for name in sorted(self._trainers)]
         return chance.choice(processes)
 
-    def _look(self, name: str) -> bool:
-        """Ask a trainer; whether it takes part in agreements."""
+    def _look(self, name: str, since: float = 0.0) -> bool:
+        """Ask a trainer; whether it takes part in agreements, and has done so since a moment, unix time."""
         with suppress(HearthError):
             status = self.peers[name].ask("trunk", {}, TrunkStatus)
             gives = status.me in {giver.peer for giver in status.givers}
@@ -176,7 +176,8 @@ class _Swarm:
                 told = [(part.samples, part.digest)] if self._by_samples else [(step, part.digest), *part.lately]
                 for version, digest in told:
                     self._digests[part.part, version].setdefault(name, set()).add(digest)
-            return gives and bool(status.parts) and all(part.agreed is not None for part in status.parts)
+            agreed = [part.agreed or 0.0 for part in status.parts]
+            return gives and min(agreed, default=0.0) > since
         return False
 
     def wait(self, what: str, condition: Any) -> Any:
@@ -229,7 +230,7 @@ class _Swarm:
         if name in self._trainers:
             compute = wait_until(running.compute, f"compute of {name}", PATIENCE_S)
             self._look(name)
-        before, since = self._now(name), time.monotonic()
+        before, since, killed = self._now(name), time.monotonic(), time.time()
         if worker:
             running.process.kill()
             running.process.communicate()
@@ -240,7 +241,7 @@ class _Swarm:
         elif compute is not None:
             compute.kill()
         if compute is not None:
-            self._until_in_step(name, compute.pid)
+            self._until_in_step(name, compute.pid, killed)
         after = self.latest()
         rounds = self.wait("equal trunks", lambda: self.equal(after))
         back = [
@@ -252,12 +253,13 @@ class _Swarm:
         now = time.monotonic()
         return Kill(now - began, kind, max([0, *back]), rounds, now - since, max(self.latest().values()))
 
-    def _until_in_step(self, name: str, pid: int) -> None:
-        """Until a trainer has another compute process and is no more than a round behind the others."""
+    def _until_in_step(self, name: str, pid: int, killed: float) -> None:
+        """Until a trainer has another compute process, which has agreed with others, and is no more than a round behind
+        them. Before that its worker tells of the one that was killed."""
 
         def anew() -> bool:
             now = self.peers[name].compute()
-            return now is not None and now.pid != pid and self._look(name)
+            return now is not None and now.pid != pid and self._look(name, killed)
 
         wait_until(anew, f"{name} to train again", PATIENCE_S)
         self.wait(f"{name} to be in step", lambda: max((self.latest() - self._now(name)).values(), default=0) <= 1)

@@ -54,7 +54,7 @@ ROWS: dict[str, Callable[[Options], Any]] = {
     "plan": lambda o: averaging_plan.measure(o.quick),
     "diloco": lambda o: diloco.measure(o.quick),
     "all_reduce": lambda o: all_reduce.measure(o.quick, o.python, o.anchors),
-    "restarts": lambda o: restarts.measure(o.quick, o.out),
+    "restarts": lambda o: restarts.measure(o.quick, o.out, o.strategies or tuple(restarts.TRUNKS)),
     "vc_asgd": lambda o: vc_asgd.measure(o.quick, o.data, o.out),
     "workers": lambda o: workers.measure(o.quick, o.strategies, o.trainers, o.seeds, o.samples, o.out),
     "tests": lambda o: checks.measure(o.quick),

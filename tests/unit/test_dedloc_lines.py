@@ -11,6 +11,8 @@ from core.averaging.digests import TrunkDigest
 from core.contracts.errors import CallTimeout
 from core.contracts.pipe import GIVE_TRUNK
 from core.contracts.trunk import Agreed, Gathered, Offer, Reached
+from core.contracts.trunk_rounds import Standing
+from core.identity import PeerId
 from core.pipe.calls import Incoming
 from core.pipe.frames import Payload
 from core.swarm.trunk.dedloc import FORMING_S
@@ -129,6 +131,17 @@ async def test_who_is_always_the_first_to_be_ready_finds_it_out_by_an_earlier_st
         await have_told([*others, apart])
         agreed, trunk = await apart.worker.agree(Offer(0, 4, ROWS), MEAN, 1e9)
         assert agreed == Agreed(0, 3, ROWS, 0, counted=False) and trunk == bytes(12 * NUMBERS)
+
+
+async def test_a_liar_does_not_speak_for_those_who_name_nothing_of_an_earlier_step(tmp_path: Path) -> None:
+    """One has just gone on from a trunk, and names no mean yet."""
+    async with peers(1) as [node]:
+        standings = Trainer(node, tmp_path, defaultdict(set)).worker._standings
+        came, liar = PeerId(bytes(32)), PeerId(bytes([1]) * 32)
+        standings.trainers = {came: Standing(9, 0, 9, settled=True), liar: Standing(9, 0, 9, ((6, bytes(32)),))}
+        assert standings.last_of_most(9) is None
+        standings.trainers[came] = Standing(9, 0, 9, ((6, bytes(32)),), settled=True)
+        assert standings.last_of_most(9) == (6, bytes(32))
 
 
 async def test_who_waits_for_a_group_while_the_others_take_the_step_takes_it_by_their_mean(tmp_path: Path) -> None:

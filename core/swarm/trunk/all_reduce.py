@@ -14,7 +14,7 @@ from core.identity import PeerId
 from core.net.limits import Newest
 from core.net.rpc import Context, Payload, RpcNode
 from core.swarm.trunk.ballot import Result
-from core.swarm.trunk.reducing import LEFT, WINDOW, Answer, Pass
+from core.swarm.trunk.reducing import WINDOW, Answer, Pass, has_left
 from core.swarm.trunk.round import Round
 
 EARLY = 4 * WINDOW
@@ -119,7 +119,7 @@ class AllReduce:
             async with asyncio.timeout(wait_s):
                 while key not in self._rounds:
                     if not self._expects():
-                        raise LEFT  # as where its compute was killed when the group was all but there
+                        raise has_left()  # as where its compute was killed when the group was all but there
                     with contextlib.suppress(TimeoutError):
                         async with asyncio.timeout(LOOK_S), self._begun:
                             await self._begun.wait()

@@ -95,8 +95,9 @@ class DeDLOC(Agreement):
         """Of it."""
         self._helped = -1
         """The last step that was reduced for others."""
-        self._offered = self._answered = -1
-        """The step that the trainer here has an offer for on its way, and the last one that was answered; -1: none."""
+        self._offered = self._answered = self._overtaken = -1
+        """The step that the trainer here has an offer for on its way, the last one that was answered, and one that the
+        others took while a group was looked for here: its mean is to be had at once. -1: none."""
         self._failed: tuple[int, Notice] | None = None
         """How many rounds of that step came to nothing, and why the last one did."""
         self._asking = asyncio.Lock()
@@ -261,9 +262,10 @@ class DeDLOC(Agreement):
             try:
                 answer = await self._agree(offer, payload)
             except CallTimeout:
-                if not self._standings.is_taken(offer.version):
+                if self._overtaken != offer.version:
                     raise
-                answer = await self._agree(offer, payload)  # the others took the step meanwhile: it is to be had
+                self._overtaken = -1
+                answer = await self._agree(offer, payload)
         except NetworkError as error:
             self._failed = (self._failed[0] if self._failed else 0) + 1, error.notice
             raise
@@ -321,12 +323,10 @@ class DeDLOC(Agreement):
 
     def _compare_steps(self, version: int) -> None:
         """Find out whether the trainer here came to a version by the steps of most."""
-        if (found := self._standings.last_of_most(version)) is None:
-            return
-        step, digest = found
-        if self._past.follows(step + 1, digest) or self._has_trunk_of_most(step + 1):
+        step, digest = self._standings.last_of_most(version) or (-1, b"")
+        if step >= 0 and (self._past.follows(step + 1, digest) or self._has_trunk_of_most(step + 1)):
             self._past.came_by(step, digest)
-        else:
+        elif step >= 0:
             log.info("Step %d, or one before it, was taken here by another mean than that of most.", step)
             self._past.means.clear()
             self._settled = False
@@ -365,7 +365,10 @@ class DeDLOC(Agreement):
             self._who = figures.alone(peer_text(self._node.peer), offer.samples)
             return Taken.by(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes(), before)
         samples = min(offer.samples, self._most_samples)
+        was_taken = self._standings.is_taken(offer.version)
         group = await self._meeting.group(offer.version, FORMING_S, sends=vector is not None)
+        if group is None and not was_taken and self._standings.is_taken(offer.version):
+            self._overtaken = offer.version
         trainers = 1 + len(self._standings.voters(offer.version))  # some may have come, or gone, meanwhile
         if group is None or not self._standings.are_most(group.trainers(), offer.version):
             if group is not None:  # the others may count otherwise

@@ -41,8 +41,9 @@ LOOK_S = 0.5
 ANSWER_S = 5.0
 """A caller waits so much longer than the one who gathers."""
 SENT_AWAY = 3
-"""Times that a peer sends this one away, for one step, as those do who know of a lower rank or whose compute has just
-ended: more often is in vain, and so is less often if all of it takes as long as a group."""
+"""Times that a peer sends this one on, for one step, as those do who know of a lower rank: more often is in vain, and
+so is less often if all of it takes as long as a group. To be sent away to nobody, as by one whose compute has just
+ended, counts twice."""
 KNOWN = 1024
 """Peers of whose wishes is remembered which was the last."""
 EQUAL_S = 600.0
@@ -229,7 +230,7 @@ class Matchmaking:
             invitation, _ = await self._node.call(first, method, wish, Invitation, deadline_s=patience_s)
             if invitation.group is None:
                 self._lost[first] += max((clock() - began) / within_s, 1 / SENT_AWAY)
-                self._vain[first] += self._lost[first] > 1
+                self._vain[first] += self._lost[first] > (1 if invitation.instead else 0.5)
         except NetworkError as error:
             log.info("peer %s does not gather: %s", first.hex()[:8], error)
             if isinstance(error, CallTimeout) and first in self._node.pool.links:

@@ -23,7 +23,13 @@ WINDOW = 8
 QUICK_S = 0.5
 """An answer within this shows that the line has room: on a slow one so much is under way, and busy PCs take a part."""
 Answer = tuple[Averaged, Payload]
-LEFT = RemoteFault("left", "This peer has left the round.")
+LEFT = "left"
+"""The fault of who is in the round no more."""
+
+
+def has_left() -> RemoteFault:
+    """What the others are told; a new one each time, as whoever raises it leaves its frames in it."""
+    return RemoteFault(LEFT, "This peer has left the round.")
 
 
 class Blame(Protocol):
@@ -132,7 +138,7 @@ class Reducing:
         if span is None:
             raise RemoteFault("not_reduced_here", f"Chunk {number} is not reduced here.")
         if self._closed:
-            raise LEFT
+            raise has_left()
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         if sender in self._missing[number]:  # else it comes too late to count
             self._note_waiting()
@@ -204,7 +210,7 @@ class Reducing:
         self._closed = True
         for future in (future for futures in self._waiting.values() for future in futures):
             if not future.done():
-                future.set_exception(LEFT)
+                future.set_exception(has_left())
 
     def _owing(self) -> set[int]:
         """The senders that all others wait for: they have not delivered the first chunk that is not averaged, which

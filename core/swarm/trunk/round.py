@@ -60,7 +60,7 @@ from core.swarm.trunk.ballot import (
     limits_of,
     pieces_again,
 )
-from core.swarm.trunk.reducing import LEFT, Answer, Pass, Reducing, Sent, Window
+from core.swarm.trunk.reducing import LEFT, Answer, Pass, Reducing, Sent, Window, has_left
 
 log = logging.getLogger(__name__)
 
@@ -165,7 +165,7 @@ class Round:
         for pass_ in self._passes.values():
             pass_.reducing.close()
             if not pass_.told.done():
-                pass_.told.set_exception(LEFT)
+                pass_.told.set_exception(has_left())
                 pass_.told.exception()  # nobody need wait for it
 
     async def run(self) -> Result:
@@ -287,7 +287,7 @@ class Round:
                     calls.create_task(one(number, span))
         except* (HearthError, TimeoutError) as errors:
             log.info("member %s does not reduce its share: %r", reducer.hex()[:8], errors.exceptions[0])
-            if any(getattr(error, "fault", "") == LEFT.fault for error in errors.exceptions):
+            if any(getattr(error, "fault", "") == LEFT for error in errors.exceptions):
                 self.left(pass_.pieces[place].reducer)
             if any(isinstance(error, ProtocolError) for error in errors.exceptions):
                 self.blame(pass_.pieces[place].reducer, "What it gave is no mean.")

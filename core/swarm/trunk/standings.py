@@ -333,7 +333,8 @@ class Standings:
         """
         for step in range(version - 1, version - 1 - TRUNKS, -1):
             digest, those = self.mean_of_most(step)
-            if those:
+            able = self.voters(step) | {peer for peer, each in self.trainers.items() if each.settled} | {*those}
+            if 2 * len(those) >= 1 + len(able):  # of an earlier step a liar could else speak for those who went on
                 return step, digest
         return None
 
