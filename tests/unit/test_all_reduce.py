@@ -15,16 +15,19 @@ import pytest
 from core.averaging.codecs import Numbers
 from core.averaging.mean import longest_mean, mean_of
 from core.contracts.errors import ProtocolError, RemoteFault, RoundVoid
-from core.contracts.expert_calls import Codec
+from core.contracts.expert_calls import Codec, encoded_size
 from core.contracts.net import PeerAddress, of_run
 from core.contracts.trunk_rounds import CHUNK as CHUNKS
 from core.contracts.trunk_rounds import SAMPLES, Averaged, Chunk, Group, Leave, Left, Report, Told, Verdict
 from core.identity import Identity
+from core.net import limits
 from core.net.endpoint import LOOPBACK
+from core.net.memory import Memory
 from core.net.rpc import Context, Payload, RpcNode
 from core.swarm.trunk import all_reduce
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.ballot import Result, chunks_of, decide, first_pieces, leader_of, pieces_again
+from core.swarm.trunk.reducing import Window
 from tests.digits_layer import BATCH, digits
 
 RUN = "run-1"
@@ -151,6 +154,22 @@ async def test_who_begins_before_the_others_waits_for_them(start: Start) -> None
             await asyncio.sleep(0.01)
         results = await asyncio.gather(first, peers[1].rounds.average(which, sent[1], 1))
     assert len(digests(results)) == 1
+
+
+@pytest.mark.parametrize("codec", CHUNKS)
+@pytest.mark.parametrize("members", [2, 4, 8, 40])
+async def test_what_all_have_under_way_fits_the_memory_where_it_waits(codec: Codec, members: int) -> None:
+    """Also if all are of one block of addresses: else the last one's chunk, which all wait for, would find no room."""
+    address = PeerAddress(bytes(32), ())
+    which = Group(bytes(32), (address,) * members, (True,) * members, (1,) * members, codec, LONG_S)
+    window = Window(members - 1, which)
+    for _ in range(100):
+        window.answered(0.0)
+    memory = Memory(2 * limits.RECEIVING_LEAST, limits.RECEIVING_LEAST)
+    for sender in range(members - 1):
+        for _ in range(window.size):
+            async with asyncio.timeout(1.0):
+                await memory.reserve(("here", str(sender)), encoded_size(codec, CHUNKS[codec]))
 
 
 # --- members that fail

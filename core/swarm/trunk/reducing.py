@@ -10,7 +10,7 @@ from core.averaging.codecs import Numbers, decode, encode
 from core.averaging.mean import mean_of, squared_norm
 from core.contracts.errors import ProtocolError, RemoteFault
 from core.contracts.expert_calls import Codec, encoded_size
-from core.contracts.trunk_rounds import MEMBERS, Averaged, Chunk, Report, Told
+from core.contracts.trunk_rounds import CHUNK, MEMBERS, Averaged, Chunk, Group, Report, Told
 from core.net.rpc import Payload
 from core.swarm.trunk.ballot import LEAST, Limits, Piece, Span
 
@@ -18,8 +18,9 @@ log = logging.getLogger(__name__)
 
 ROUNDED = 1.02
 """By rounding a vector gets longer by two parts in a hundred at most."""
-WINDOW = 8
-"""Chunks that a member has under way to each reducer at most: 2 MiB."""
+WINDOW, ROOM = 8, 10 << 20
+"""Chunks that a member has under way to each reducer at most: 2 MiB, and of all members together so many bytes. All
+wait there for the slowest member's: if they took all of a peer's memory for calls, that one would find none."""
 QUICK_S = 0.5
 """An answer within this shows that the line has room: on a slow one so much is under way, and busy PCs take a part."""
 Answer = tuple[Averaged, Payload]
@@ -58,14 +59,16 @@ class Window:
     """How many chunks are under way to one reducer. On a slow line few, so that the first have long been averaged, and
     come back, when the last are sent."""
 
-    def __init__(self, reducers: int) -> None:
-        """One of so many."""
-        self.size = self._least = max(1, LEAST // reducers)
+    def __init__(self, reducers: int, group: Group) -> None:
+        """One of so many, in a group."""
+        of_all = sum(group.sends) * encoded_size(group.codec, CHUNK[group.codec])
+        self._most = max(1, min(WINDOW, ROOM // of_all))
+        self.size = self._least = max(1, min(LEAST // reducers, self._most))
         self.free = asyncio.Semaphore(self.size)
 
     def answered(self, seconds: float) -> None:
         """A chunk's mean has come after so long; another chunk may go, or two, or none."""
-        wanted = min(self.size + 1, WINDOW) if seconds < QUICK_S else max(self.size - 1, self._least)
+        wanted = min(self.size + 1, self._most) if seconds < QUICK_S else max(self.size - 1, self._least)
         for _ in range(1 + wanted - self.size):
             self.free.release()
         self.size = wanted

@@ -261,7 +261,7 @@ class Round:
         """Have another member reduce a piece; it stays without a digest if that fails."""
         reducer, chunks = self.peers[pass_.pieces[place].reducer], pass_.chunks[place]
         others = {piece.reducer for piece in pass_.pieces} - {self.here}
-        clock, window, limits = asyncio.get_running_loop().time, Window(len(others)), self._limits
+        clock, window, limits = asyncio.get_running_loop().time, Window(len(others), self.group), self._limits
         hashes: dict[int, bytes] = {}
 
         async def one(number: int, span: Span) -> None:
