@@ -239,14 +239,14 @@ class Pool:
         strangers = [] if link.outgoing or not self.is_stranger(peer) else self._strangers(link.network)
         if len(strangers) >= limits.CROWD:
             min(strangers, key=lambda link: link.used).close("room for others")
-        if old is not None and self._stays(old, connection):
-            self._retire(link)
-            self._owner.start(self._doubt(old, link), "which of two connections lives")
-            return old
-        self.links[peer] = link
         if old is not None:
+            self._owner.start(self._doubt(old, link), "whether the older of two connections lives")
+            if self._stays(old, connection):
+                self._retire(link)
+                return old
             self._retire(old)
-        else:
+        self.links[peer] = link
+        if old is None:
             for callback in list(self.on_connected):
                 callback(peer)
         return link
@@ -263,14 +263,14 @@ class Pool:
         return old.outgoing == (self._me < new.peer)
 
     async def _doubt(self, old: Link, new: Link) -> None:
-        """A peer that started anew dials like one that dials at the same time; then the old connection is silent."""
+        """A peer that started anew dials like one that has another reason to; then the old connection is silent, and
+        calls that wait for its answers wait in vain."""
         asked = time.monotonic()
-        old.post(Ping())
-        await asyncio.sleep(limits.DOUBT_S)
-        alive = new.closed_because is None and old.closed_because is None
-        if old.heard < asked and alive and self.links.get(old.peer) is old:
-            self._retired.discard(new)
-            self.links[old.peer] = new
+        await self._signs_of_life([old, new])
+        if old.heard < asked <= new.heard and new.closed_because is None and old.closed_because is None:
+            if self.links.get(old.peer) is old:
+                self._retired.discard(new)
+                self.links[old.peer] = new
             old.close("the peer has started anew")
 
     def _retire(self, link: Link) -> None:
@@ -332,13 +332,18 @@ class Pool:
         """
         asked = time.monotonic()
         links = [link for peer in peers if (link := self.links.get(peer)) is not None]
+        await self._signs_of_life(links)
+        return {link.peer for link in links if link.heard >= asked and link.closed_because is None}
+
+    async def _signs_of_life(self, links: Collection[Link]) -> None:
+        """Ask for them, and wait until all have given one or have had the time to."""
+        asked = time.monotonic()
         for link in links:
             link.post(Ping())
         for _ in range(limits.LIFE_LOOKS):
             if all(link.heard >= asked for link in links):
                 break
             await asyncio.sleep(limits.DOUBT_S / limits.LIFE_LOOKS)
-        return {link.peer for link in links if link.heard >= asked and link.closed_because is None}
 
     async def tend(self) -> None:
         """Once a second: pings, idle time-outs, and links that have been replaced."""
