@@ -44,7 +44,8 @@ from core.identity import PeerId
 from core.net.background import Background
 from core.net.crowds import voter_of
 from core.net.limits import Newest
-from core.net.rpc import Context, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
 

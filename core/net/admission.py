@@ -20,7 +20,7 @@ from core.contracts.net import Payload
 from core.contracts.notices import notice
 from core.identity import PeerId
 from core.net.link import Link
-from core.net.service import Context
+from core.net.method import Context
 
 log = logging.getLogger(__name__)
 

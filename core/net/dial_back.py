@@ -24,10 +24,11 @@ from core.net.addresses import host_of
 from core.net.endpoint import Connection, Endpoint
 from core.net.limits import Rates
 from core.net.link import Link
+from core.net.method import Context
 from core.net.nat import DialledBy, as_public, is_address, same_family
 from core.net.paths import seen_at
 from core.net.punching import ASK_S, ration
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
 

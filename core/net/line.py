@@ -18,7 +18,8 @@ from core.identity import PeerId
 from core.net.addresses import host_of
 from core.net.limits import FAULTY_PEERS, KIB, MIB, Newest, TokenBucket
 from core.net.link import Link
-from core.net.rpc import Context, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,10 @@ from core.contracts.net import Payload, Peer, SocketAddress
 from core.identity import PeerId
 from core.net.addresses import host_of
 from core.net.limits import Rates
+from core.net.method import Context
 from core.net.nat import Nat, as_public, is_address, may_punch
 from core.net.paths import is_direct, seen_at
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
 

@@ -19,13 +19,14 @@ from core.identity import PeerId
 from core.net import limits
 from core.net.dial_back import DialBacks
 from core.net.limits import Newest
+from core.net.method import Context
 from core.net.nat import Reachability, judge, nat_kind
 from core.net.paths import is_direct, seen_at
 from core.net.punching import ASK_S, Punching, ensure
 from core.net.relay import Relay
 from core.net.relayed import RelayEnds
 from core.net.roaming import Roaming
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
 

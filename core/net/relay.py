@@ -20,7 +20,8 @@ from core.identity import PeerId
 from core.net import limits
 from core.net.background import Background
 from core.net.limits import TokenBucket
-from core.net.rpc import Context, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.net.shares import Branch, Shares
 
 log = logging.getLogger(__name__)

@@ -15,8 +15,9 @@ from core.net import heap, limits
 from core.net.background import Background
 from core.net.endpoint import Connection, PathInfo, ReceiveStream, SendStream
 from core.net.link import Link
+from core.net.method import Context
 from core.net.relay import PASS_S, PIECE, PIPES, WINDOW, Closed, Done, Offer, Open, Piece, PipeId
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 from core.net.shares import Branch, Shares
 
 if TYPE_CHECKING:

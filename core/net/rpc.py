@@ -37,9 +37,10 @@ from core.net.endpoint import Endpoint, SendStream
 from core.net.limits import Bans
 from core.net.link import Link, Refusal
 from core.net.memory import Reservation
+from core.net.method import Context, Cost, Result
 from core.net.metrics import Meter
 from core.net.pool import Connector, Pool
-from core.net.service import Context, Cost, Handler, Result, Service
+from core.net.service import Service
 from core.net.shaping import Shaper
 from core.net.tcp import TICKET_S, TcpLanes
 
@@ -48,11 +49,8 @@ log = logging.getLogger(__name__)
 RequestT = TypeVar("RequestT", bound=msgspec.Struct | bytes)
 ReplyT = TypeVar("ReplyT", bound=msgspec.Struct)
 _encode = msgspec.msgpack.Encoder().encode
-
 TICKET_COST = 10.0
 """Calls: it may take a socket and a task."""
-
-__all__ = ["Context", "Handler", "Meter", "Payload", "Result", "RpcNode"]
 
 
 class RpcNode:
@@ -152,6 +150,7 @@ class RpcNode:
         *,
         max_payload: int = 0,
         cost: Cost = 1.0,
+        held: int = 0,
     ) -> None:
         """Serve a method.
 
@@ -162,9 +161,10 @@ class RpcNode:
             handler: see `Handler`. A HearthError it raises travels to the caller as RemoteFault with its code.
             max_payload: the largest payload it takes, in bytes.
             cost: how many calls one of these counts for in the caller's quota, or a function of the request.
+            held: bytes of memory of its own for payloads that are held until those of other peers are here. 0: none.
         """
         decode = None if request is bytes else msgspec.msgpack.Decoder(request).decode
-        self._service.register(name, decode, handler, max_payload, cost, self._meter(name))
+        self._service.register(name, decode, handler, max_payload, cost, self._meter(name), held)
 
     def unregister(self, run_id: str) -> None:
         """Serve none of a run's methods any more."""

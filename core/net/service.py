@@ -2,20 +2,17 @@
 
 import asyncio
 import inspect
-import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
-from core.contracts.errors import UNREADABLE, CallRefused, HearthError, PeerUnreachable, RemoteFault
+from core.contracts.errors import UNREADABLE, CallRefused, PeerUnreachable
 from core.contracts.net import (
-    INTERNAL,
     NO_ACCESS,
     NOT_SERVED,
     TIMED_OUT,
-    Answer,
     Call,
     Fault,
     Header,
@@ -30,54 +27,12 @@ from core.net import limits
 from core.net.limits import Newest, TokenBucket
 from core.net.link import Link, Refusal, Violation
 from core.net.memory import Memory
+from core.net.method import Context, Cost, Handler, Method, Result, answer_to, failure_of
 from core.net.metrics import Meter
-from core.net.shares import Branch, Shares
-
-log = logging.getLogger(__name__)
-_encode = msgspec.msgpack.Encoder().encode
-
-
-class Context(NamedTuple):
-    """Who calls, from where and by which connection, and until when the answer is of use."""
-
-    peer: PeerId
-    address: str | None
-    """The peer's outside address as seen here."""
-    deadline: float
-    """time.monotonic() of this process."""
-    branch: Branch = ("",)
-    """Where it stands among the users of what is scarce."""
-    link: Link | None = None
-
-
-Result = msgspec.Struct | tuple[msgspec.Struct | bytes, Payload | Parts]
-Handler = Callable[[Any, Any, Context], Awaitable[Result] | Result]
-"""Takes request, payload (`bytes`; `Parts` if the request is passed on undecoded) and context; gives the reply, or the
-reply (`bytes`: it is encoded already) and its payload.
-
-A plain function is run at once, without a task: best for what neither waits nor computes for long. It may also give a
-Future of what others work on, which is cancelled if nobody waits for it any more.
-"""
-Cost = float | Callable[[Any], float]
-"""How many calls one counts for in the caller's quota; a function of the request where that asks for more or less."""
+from core.net.shares import Shares
 
 Lets = Callable[[PeerId, int], bool]
 """Whether a peer may send a call with so many bytes of payload that are still to come."""
-
-
-class Method(NamedTuple):
-    """A registered method."""
-
-    decode: Callable[[msgspec.Raw], Any] | None
-    """None: what comes is passed on undecoded."""
-    handler: Handler
-    waits: bool
-    """Whether the handler is a coroutine function."""
-    max_payload: int
-    cost: Callable[[Any], float]
-    meter: Meter
-    is_common: bool
-    """Whether it is of no run: such work for others comes after training."""
 
 
 class Node(Protocol):
@@ -129,11 +84,13 @@ class Service:
         max_payload: int,
         cost: Cost,
         meter: Meter,
+        held: int,
     ) -> None:
         """See RpcNode.register."""
         waits = inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(type(handler).__call__)
         price = cost if callable(cost) else lambda _: cost
-        self._methods[name] = Method(decode, handler, waits, max_payload, price, meter, "@" not in name)
+        memory = Memory(held, held // 4) if held else self.memory
+        self._methods[name] = Method(decode, handler, waits, max_payload, price, meter, "@" not in name, memory)
         largest = max(method.max_payload for method in self._methods.values())
         self.memory.by_peer = min(limits.RECEIVING_BY_PEER, max(limits.RECEIVING_LEAST, 2 * largest))
         self.memory.total = min(limits.RECEIVING, 2 * self.memory.by_peer)
@@ -165,7 +122,7 @@ class Service:
 
     def memory_for(self, header: Header) -> Memory:
         """Where a payload that comes has its room."""
-        return self.memory if isinstance(header, Call) else self._answers
+        return self._methods[header.method].memory if isinstance(header, Call) else self._answers
 
     def _unread(self, link: Link) -> str:
         """What a peer is told if as many answers wait for it, or for those where it is, as there is memory for."""
@@ -198,7 +155,10 @@ class Service:
         Raises:
             Violation: the call's number is in use.
         """
-        method = self._methods[call.method]
+        if (method := self._methods.get(call.method)) is None:  # the run was left while the payload came
+            release()
+            link.post(Fault(call.id, NOT_SERVED, f"This peer has no method {call.method!r} any more."))
+            return self.spend(link, 1.0, size_of(parts))
         if call.id in link.serving:
             release()
             raise Violation("two calls with one number")
@@ -275,7 +235,7 @@ class Service:
         try:
             result = method.handler(request, payload, context)
         except Exception as error:
-            link.post(_failed(call, method, error))
+            link.post(failure_of(call, method, error))
             return None
         if isinstance(result, asyncio.Future):
             return result
@@ -285,9 +245,9 @@ class Service:
     def _post(self, link: Link, call: Call, method: Method, result: Result, size: int) -> Result | None:
         """Queue an answer. A large one is returned instead, as it has to wait."""
         try:
-            answer, data = _answer(call, result)
+            answer, data = answer_to(call, result)
         except Exception as error:
-            link.post(_failed(call, method, error))
+            link.post(failure_of(call, method, error))
             return None
         if len(answer.body) + size_of(data) > limits.SMALL:
             return result
@@ -323,7 +283,7 @@ class Service:
                 if (error := future.exception()) is None:
                     ready = self._post(link, call, method, future.result(), size_of(payload))
                 elif isinstance(error, Exception):
-                    link.post(_failed(call, method, error))
+                    link.post(failure_of(call, method, error))
             if ready is None:
                 release()
             else:
@@ -353,11 +313,11 @@ class Service:
                     result = method.handler(request, payload, context) if ready is None else ready
                     if isinstance(result, Awaitable):
                         result = await result
-                    answer, data = _answer(call, result)
+                    answer, data = answer_to(call, result)
                     if size_of(data) > max(size, size_of(payload)) and (unread := self._unread(link)):
                         raise CallRefused(unread)  # others were made meanwhile
                 except Exception as error:
-                    await link.send(_failed(call, method, error))
+                    await link.send(failure_of(call, method, error))
                 else:
                     method.meter.served += 1
                     method.meter.moved(len(call.body) + size_of(payload), len(answer.body) + size_of(data))
@@ -370,31 +330,11 @@ class Service:
         except PeerUnreachable:
             pass  # nobody is left to answer
         except CallRefused as error:  # the user's limit is too low for this answer
-            link.post(_failed(call, method, error))
+            link.post(failure_of(call, method, error))
         finally:
             self._unsent.change(link.branch, -size)
-
-
-def _answer(call: Call, result: Result) -> tuple[Answer, Payload | Parts]:
-    reply, data = result if isinstance(result, tuple) else (result, b"")
-    body, size = reply if isinstance(reply, bytes) else _encode(reply), size_of(data)
-    if len(body) > limits.MAX_BODY or size > limits.MAX_PAYLOAD:
-        text = f"The answer to {call.method} has {len(body)} + {size} bytes, which is over the limit. Ask for less."
-        raise RemoteFault("too_large", text)
-    return Answer(call.id, msgspec.Raw(body)), data
 
 
 def _too_late(link: Link, call: Call) -> None:
     if link.closed_because is None and link.roomy:
         link.post(Fault(call.id, TIMED_OUT, f"{call.method} took too long."))
-
-
-def _failed(call: Call, method: Method, error: Exception) -> Fault:
-    """What the caller is told of a handler's failure: ours by code, anything else without its text."""
-    method.meter.errors += 1
-    if isinstance(error, RemoteFault):
-        return Fault(call.id, error.fault, str(error)[:500])
-    if isinstance(error, HearthError):
-        return Fault(call.id, "busy" if isinstance(error, CallRefused) else error.code, str(error)[:500])
-    log.error("serving %s failed", call.method, exc_info=error)
-    return Fault(call.id, INTERNAL, f"{call.method} failed on this peer; its log says why.")

@@ -23,8 +23,9 @@ from core.contracts.net import of_run
 from core.contracts.remote_experts import HELPED, SERVED, Helped
 from core.identity import PeerId, peer_text
 from core.net.link import Link
+from core.net.method import Context
 from core.net.recurring import Recurring
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 from core.pipe.calls import Calls
 
 log = logging.getLogger(__name__)

@@ -20,8 +20,8 @@ from core.experts.dht_directory import EXPIRY_S
 from core.experts.directory import HostState
 from core.experts.grid import Uid, names
 from core.identity import peer_text
+from core.net.method import Context
 from core.net.recurring import Recurring
-from core.net.rpc import Context
 from core.swarm import placement
 from core.swarm.handovers import Handovers
 from core.swarm.hosted import HostedExperts

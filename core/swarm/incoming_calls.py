@@ -20,7 +20,8 @@ from core.pipe.frames import Payload
 
 if TYPE_CHECKING:  # a worker that is alone loads nothing of the network
     from core.contracts.net import Parts
-    from core.net.rpc import Context, RpcNode
+    from core.net.method import Context
+    from core.net.rpc import RpcNode
 
 IN_COMPUTE, IN_COMPUTE_PEER = 256, 64
 """Requests given to compute at once, and those of one peer; more are told that this peer is busy. Beyond the first

@@ -18,8 +18,9 @@ from core.contracts.net import READ_FILE, of_run
 from core.experts.grid import Uid
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.limits import TokenBucket
+from core.net.method import Context
 from core.net.metrics import count_as
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 from core.store.run_files import RunFiles
 from core.swarm.beliefs import Beliefs
 from core.swarm.fetching import CHUNK_S

@@ -14,7 +14,8 @@ from core.contracts.hosting import MAX_NAMED, AskNewest, Newest, NewestReply
 from core.contracts.net import of_run
 from core.experts.grid import Uid
 from core.identity import PeerId
-from core.net.rpc import Context, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.swarm.replication import Copies, Copy
 
 ANSWER_S = 4.0

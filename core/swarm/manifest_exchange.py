@@ -22,7 +22,8 @@ from core.contracts.signed import opened
 from core.contracts.succession import check_successor
 from core.identity import PeerId, parse_peer
 from core.net.addresses import known_addresses
-from core.net.rpc import Context, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.regular_files import read_regular
 from core.store.settings_file import write_atomically
 from core.swarm.fetching import LIAR_POINTS

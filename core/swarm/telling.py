@@ -37,8 +37,9 @@ from core.contracts.telemetry import (
 )
 from core.identity import Identity, PeerId, peer_text
 from core.net.addresses import parse_address
+from core.net.method import Context
 from core.net.recurring import Recurring
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 from core.regular_files import read_regular
 from core.store.settings_file import write_atomically
 

@@ -21,7 +21,8 @@ from core.dht.records import own_subkey
 from core.identity import PeerId, parse_peer
 from core.net.admission import TOKENS
 from core.net.limits import Newest
-from core.net.rpc import Context, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.puzzle import SIZE
 from core.store.access_files import REVOKED_FILE, TOKEN_FILE, read_signed, write
 from core.swarm.fetching import LIAR_POINTS

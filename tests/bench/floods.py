@@ -18,7 +18,7 @@ import psutil
 from core.contracts.hosting import Hello, HelloReply
 from core.contracts.net import Payload
 from core.net.addresses import address_text
-from core.net.rpc import Context
+from core.net.method import Context
 from tests.bench import newcomers
 from tests.bench.machine import progress
 from tests.bench.newcomers import MOST, NAMES

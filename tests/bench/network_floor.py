@@ -10,9 +10,11 @@ import subprocess
 import sys
 
 from core import event_loop
+from core.contracts.net import Payload
 from core.identity import Identity
 from core.net.addresses import address_text
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from tests.bench.network_peer import LISTEN, Empty
 from tests.workers import ROOT
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from core import event_loop
+from core.contracts.net import Payload
 from core.dht.node import DHTNode
 from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
@@ -22,7 +23,8 @@ from core.experts.grid import Grid, Uid
 from core.identity import Identity
 from core.net.addresses import address_text, parse_address
 from core.net.limits import MAX_PAYLOAD
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 
 RUN = "expert"
 LIFE_S = 600.0

@@ -16,7 +16,7 @@ from core.contracts.net import READ_FILE, of_run
 from core.control.client import ControlClient
 from core.identity import PeerId
 from core.net.addresses import parse_address
-from core.net.rpc import Context
+from core.net.method import Context
 from core.update import packs
 from tests.gpu_packs import LIBRARY, Packs, a_pc_with_packs
 from tests.scenarios.test_network import address

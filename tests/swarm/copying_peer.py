@@ -16,11 +16,12 @@ from typing import Any
 
 from core.contracts.hosting import CHUNK, FileRead, ReadFile
 from core.contracts.line import Line
-from core.contracts.net import READ_FILE, PeerAddress, of_run
+from core.contracts.net import READ_FILE, Payload, PeerAddress, of_run
 from core.contracts.settings import Settings
 from core.identity import Identity, PeerId
 from core.net.line import LineTest
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.policy.limits.bandwidth import limits
 from core.swarm.fetching import CHUNK_S
 from tests.swarm.echo_peer import Number, serve

@@ -5,9 +5,11 @@ import sys
 
 import msgspec
 
+from core.contracts.net import Payload
 from core.identity import Identity
 from core.net.endpoint import LOOPBACK
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 
 
 class Number(msgspec.Struct):

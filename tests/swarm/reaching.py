@@ -14,8 +14,9 @@ from core.contracts.expert_calls import ExpertReply, ExpertRequest
 from core.contracts.net import PeerAddress
 from core.identity import Identity, PeerId
 from core.net.lan import Lan
+from core.net.method import Context
 from core.net.reach import Reach
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 from core.puzzle import solve
 from tests.worked_peers import Worked
 from tests.workers import DIGITS, DIGITS_CALLS

@@ -15,9 +15,10 @@ from core.identity import Identity, PeerId
 from core.net import limits
 from core.net import reach as reaching
 from core.net.dial_back import KNOWN_HOSTS, DialBack, DialFor, DialledBack
+from core.net.method import Context
 from core.net.nat import NOT_CERTAIN
 from core.net.reach import Reach
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 from tests.dht_peers import until
 
 NOBODY = Identity.generate().peer

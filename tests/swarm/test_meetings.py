@@ -10,9 +10,10 @@ from core.contracts.errors import CallRefused
 from core.contracts.net import Observe, Observed, Payload
 from core.identity import Identity
 from core.net import punching
+from core.net.method import Context
 from core.net.punching import Meet, Met
 from core.net.reach import BACKBONES, Reach
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 from tests.dht_peers import until
 from tests.workers import PATIENCE_S
 

@@ -15,10 +15,11 @@ from core.contracts.peer_names import called
 from core.identity import Identity
 from core.net import relay as limits
 from core.net.dial_back import DialBack, DialledBack
+from core.net.method import Context
 from core.net.punching import Meeting, Punch
 from core.net.reach import Reach
 from core.net.relay import Done, Open, Piece
-from core.net.rpc import Context, RpcNode
+from core.net.rpc import RpcNode
 from tests.dht_peers import until
 from tests.workers import PATIENCE_S
 

@@ -16,14 +16,13 @@ from core.averaging.codecs import Numbers
 from core.averaging.mean import longest_mean, mean_of
 from core.contracts.errors import ProtocolError, RemoteFault, RoundVoid
 from core.contracts.expert_calls import Codec, encoded_size
-from core.contracts.net import PeerAddress, of_run
+from core.contracts.net import Call, Payload, PeerAddress, of_run
 from core.contracts.trunk_rounds import CHUNK as CHUNKS
-from core.contracts.trunk_rounds import SAMPLES, Averaged, Chunk, Group, Leave, Left, Report, Told, Verdict
+from core.contracts.trunk_rounds import MEMBERS, SAMPLES, Averaged, Chunk, Group, Leave, Left, Report, Told, Verdict
 from core.identity import Identity
-from core.net import limits
 from core.net.endpoint import LOOPBACK
-from core.net.memory import Memory
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.swarm.trunk import all_reduce
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.ballot import Result, chunks_of, decide, first_pieces, leader_of, pieces_again
@@ -157,19 +156,32 @@ async def test_who_begins_before_the_others_waits_for_them(start: Start) -> None
 
 
 @pytest.mark.parametrize("codec", CHUNKS)
-@pytest.mark.parametrize("members", [2, 4, 8, 40])
-async def test_what_all_have_under_way_fits_the_memory_where_it_waits(codec: Codec, members: int) -> None:
+@pytest.mark.parametrize("members", [2, 4, 8, MEMBERS])
+async def test_what_all_have_under_way_fits_the_memory_where_it_waits(start: Start, codec: Codec, members: int) -> None:
     """Also if all are of one block of addresses: else the last one's chunk, which all wait for, would find no room."""
     address = PeerAddress(bytes(32), ())
     which = Group(bytes(32), (address,) * members, (True,) * members, (1,) * members, codec, LONG_S)
     window = Window(members - 1, which)
     for _ in range(100):
         window.answered(0.0)
-    memory = Memory(2 * limits.RECEIVING_LEAST, limits.RECEIVING_LEAST)
+    [peer] = await start(1)
+    memory = peer.node._service.memory_for(Call(1, of_run("trunk.chunk", RUN), 1, msgspec.Raw(b"")))
     for sender in range(members - 1):
         for _ in range(window.size):
             async with asyncio.timeout(1.0):
                 await memory.reserve(("here", str(sender)), encoded_size(codec, CHUNKS[codec]))
+
+
+async def test_calls_of_others_leave_a_round_its_memory(start: Start) -> None:
+    """Such as those for experts, or another run's round."""
+    peers = await start(3)
+    for peer in peers:
+        other = peer.node._service.memory
+        await other.reserve(("elsewhere",), other.by_peer)
+        await other.reserve(("further",), other.total - other.by_peer)
+    sent = vectors(3, 6 * CHUNK)
+    results = await all_of(peers, group(peers, [2 * CHUNK] * 3), sent, [1] * 3)
+    assert len(digests(results)) == 1 and np.allclose(averaged(results), mean(sent, [1] * 3), atol=1e-6)
 
 
 # --- members that fail

@@ -23,7 +23,8 @@ from core.contracts.hosting import FileKept, FileRead, KeepFile, ReadFile
 from core.contracts.net import READ_FILE, of_run
 from core.experts.grid import Uid
 from core.identity import PeerId
-from core.net.rpc import Context, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.runtime.part_files import Part, pack, read
 from core.store.checkpoints import CheckpointStore
 from core.store.part_header import describe

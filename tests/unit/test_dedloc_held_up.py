@@ -15,13 +15,13 @@ import torch
 
 from core.contracts.dht import Store, Stored
 from core.contracts.errors import CallRefused, NetworkError
-from core.contracts.net import of_run
+from core.contracts.net import Payload, of_run
 from core.contracts.trunk import Agreed, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import AskVector, Group, Standing, Vector
 from core.dht.records import make, own_subkey
 from core.identity import Identity, PeerId
 from core.net import crowds
-from core.net.rpc import Context, Payload
+from core.net.method import Context
 from core.swarm.trunk import dedloc
 from core.swarm.trunk.matchmaking import Invitation, Wish
 from core.swarm.trunk.past import Taken

@@ -14,10 +14,10 @@ import torch
 
 from core.averaging.digests import TrunkDigest
 from core.contracts.errors import NetworkError
-from core.contracts.net import PeerAddress, of_run
+from core.contracts.net import Payload, PeerAddress, of_run
 from core.contracts.trunk import Agreed, Gathered, Offer
 from core.contracts.trunk_rounds import AskVector, Vector, Verdict
-from core.net.rpc import Context, Payload
+from core.net.method import Context
 from core.swarm.trunk.ballot import Piece, Span, can_be
 from core.swarm.trunk.matchmaking import Invitation, Wish
 from core.swarm.trunk.past import Taken

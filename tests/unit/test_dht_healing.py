@@ -10,7 +10,7 @@ from core.contracts.dht import FindNode, FindValue, Nodes, Store, Stored, Values
 from core.contracts.errors import CallRefused
 from core.dht import crawl, node, protocol
 from core.dht.records import key_digest, make
-from core.net.rpc import Context
+from core.net.method import Context
 from tests.dht_peers import Peer, peers, until
 
 LIFE_S = 3600.0

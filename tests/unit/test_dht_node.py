@@ -29,7 +29,8 @@ from core.dht.records import SKEW_S, Record, Verdict, genuine, key_digest, make,
 from core.dht.routing import Contact
 from core.identity import Identity
 from core.net import crowds
-from core.net.rpc import Context, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from tests.dht_peers import LOOPBACK, Peer, peer, peers, until
 
 

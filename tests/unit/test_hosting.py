@@ -23,7 +23,8 @@ from core.experts.dht_directory import DHTDirectory
 from core.experts.directory import HostState
 from core.experts.grid import Grid, Uid
 from core.identity import peer_text
-from core.net.rpc import Context, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.pipe.calls import Calls
 from core.store.part_header import Metadata
 from core.store.progress import Progress

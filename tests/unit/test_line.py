@@ -11,14 +11,15 @@ import pytest
 
 from core.contracts.errors import CallRefused
 from core.contracts.line import Line
-from core.contracts.net import LINE_TEST, AskLine, LineTested, kind_of
+from core.contracts.net import LINE_TEST, AskLine, LineTested, Payload, kind_of
 from core.contracts.notices import Notice
 from core.contracts.settings import NO_LIMIT, Settings
 from core.identity import Identity, PeerId
 from core.net import line
 from core.net.addresses import in_local_network, of_interfaces
 from core.net.line import SIZES, LineTest
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.net.shaping import BURST_S, OVERHEAD, Bucket, Shaper
 from core.policy.limits.bandwidth import UNMEASURED, limits
 from tests.workers import PATIENCE_S

@@ -11,12 +11,13 @@ import pytest
 
 from core.averaging.plan import SOLVER
 from core.contracts.errors import RemoteFault
-from core.contracts.net import PREFIX, Call, PeerAddress, of_run
+from core.contracts.net import PREFIX, Call, Payload, PeerAddress, of_run
 from core.contracts.trunk_rounds import Ability, Group
 from core.dht.node import DHTNode
 from core.identity import Identity, PeerId
 from core.net.endpoint import LOOPBACK, Endpoint
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.swarm.trunk.matchmaking import Invitation, Matchmaking, Wish, equal_shares
 from core.swarm.trunk.planning import planned_shares
 from tests.dht_peers import until

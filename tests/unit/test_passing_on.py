@@ -16,7 +16,8 @@ from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
 from core.identity import Identity, PeerId
 from core.net.endpoint import ReceiveStream, SendStream
-from core.net.rpc import Context, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Data, Frames, Payload
 from core.swarm.incoming_calls import IncomingCalls

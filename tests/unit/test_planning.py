@@ -7,12 +7,13 @@ import msgspec
 import pytest
 
 from core.averaging.plan import SOLVER, Member, plan
-from core.contracts.net import PeerAddress
+from core.contracts.net import Payload, PeerAddress
 from core.contracts.trunk_rounds import Ability
 from core.identity import Identity
 from core.net.endpoint import LOOPBACK
+from core.net.method import Context
 from core.net.reach import Reach
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.rpc import RpcNode
 from core.net.shaping import LEAST_SEEN, Seen, Shaper
 from core.swarm.trunk.matchmaking import Wish, equal_shares
 from core.swarm.trunk.planning import PLENTY, planned_shares, wish_of

@@ -16,13 +16,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.contracts.errors import CallRefused, CallTimeout, CheckpointError, NetworkError, PeerUnreachable, RemoteFault
-from core.contracts.net import PREFIX, Answer, Call, Cancel, Header, PeerAddress, Ping
+from core.contracts.errors import (
+    CallRefused,
+    CallTimeout,
+    CheckpointError,
+    NetworkError,
+    NotServed,
+    PeerUnreachable,
+    RemoteFault,
+)
+from core.contracts.net import PREFIX, Answer, Call, Cancel, Header, Payload, PeerAddress, Ping
 from core.identity import Identity, PeerId
 from core.net import crowds, limits, link
 from core.net.endpoint import LOOPBACK, Connection, Endpoint, SendStream
 from core.net.memory import Memory
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 
 MIB = limits.MIB
 
@@ -561,6 +570,18 @@ async def test_large_payloads_wait_for_memory(alice: RpcNode, bob: RpcNode, monk
     gate.open.set()
     await asyncio.gather(*calls)
     await within(lambda: bob._service.memory.used == 0)
+
+
+async def test_a_run_that_is_left_while_a_payload_comes_costs_no_connection(alice: RpcNode, bob: RpcNode) -> None:
+    def leave(peer: PeerId, size: int) -> bool:
+        asyncio.get_running_loop().call_soon(bob.unregister, "run")
+        return True
+
+    bob.register("hold@run", Number, add_one, max_payload=4 * MIB)
+    bob.lets["hold@run"] = leave
+    with pytest.raises(NotServed):
+        await alice.call(bob.peer, "hold@run", Number(1), Number, bytes(4 * MIB), deadline_s=60)
+    assert alice.pool.links[bob.peer].closed_because is None and bob._service.memory.used == 0
 
 
 async def test_a_peer_over_its_rate_is_read_more_slowly_but_stays(

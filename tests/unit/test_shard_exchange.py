@@ -16,7 +16,7 @@ from core.contracts.hosting import FileRead, ReadFile
 from core.contracts.manifest import Manifest, Shard, ShardList
 from core.contracts.net import READ_FILE, of_run
 from core.contracts.pipe import Reading
-from core.net.rpc import Context
+from core.net.method import Context
 from core.store import shards
 from core.store.run_files import KEEPERS
 from core.swarm import shard_exchange

@@ -18,7 +18,7 @@ from core.contracts.taking_on import Reach, Taken
 from core.dht.records import own_subkey
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
-from core.net.rpc import Context
+from core.net.method import Context
 from core.pipe.calls import Calls
 from core.runtime.part_files import Part, pack
 from core.store import shards

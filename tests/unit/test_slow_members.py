@@ -15,12 +15,12 @@ import torch
 
 from core.averaging.codecs import encode
 from core.contracts.errors import NetworkError, RoundVoid
-from core.contracts.net import of_run
+from core.contracts.net import Payload, of_run
 from core.contracts.trunk import Gathered, Offer
 from core.contracts.trunk_rounds import CHUNK as CHUNKS
 from core.contracts.trunk_rounds import Averaged, Chunk, Group, Verdict
 from core.identity import PeerId
-from core.net.rpc import Context, Payload
+from core.net.method import Context
 from core.swarm.trunk import ballot, dedloc
 from core.swarm.trunk import round as rounds
 from core.swarm.trunk.all_reduce import AllReduce

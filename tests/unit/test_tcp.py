@@ -12,12 +12,13 @@ import msgspec
 import pytest
 
 from core.contracts.errors import CallRefused, PeerUnreachable
-from core.contracts.net import TCP_NAME, Answer, Ticket
+from core.contracts.net import TCP_NAME, Answer, Payload, Ticket
 from core.identity import Identity
 from core.net import addresses, limits, tcp
 from core.net.addresses import is_near
 from core.net.endpoint import LOOPBACK
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.net.tcp import TcpReceiver, TcpSender
 
 DEADLINE_S = 60.0

@@ -26,7 +26,7 @@ from core.dht.records import key_digest, make, own_subkey
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
 from core.identity import Identity, peer_text
-from core.net.rpc import Context
+from core.net.method import Context
 from core.swarm.members import Members
 from core.swarm.trunk import diloco
 from core.swarm.trunk import leases as leases_module

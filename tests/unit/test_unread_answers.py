@@ -5,10 +5,11 @@ import asyncio
 import msgspec
 
 from core.contracts.hosting import CHUNK, FileRead, ReadFile
-from core.contracts.net import READ_FILE, Call, of_run
+from core.contracts.net import READ_FILE, Call, Payload, of_run
 from core.identity import Identity
 from core.net import limits
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from tests.dht_peers import until
 
 METHOD = of_run(READ_FILE, "digits")

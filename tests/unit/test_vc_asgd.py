@@ -27,7 +27,7 @@ from core.contracts.trunk_status import GiverStatus, ReducerStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
 from core.identity import peer_text
-from core.net.rpc import Context
+from core.net.method import Context
 from core.pipe.calls import Calls
 from core.swarm.members import Members
 from core.swarm.trunk import vc_asgd

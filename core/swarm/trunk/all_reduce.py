@@ -8,13 +8,14 @@ from collections.abc import Callable, Collection
 from core.averaging.codecs import Numbers
 from core.contracts.errors import ProtocolError, RemoteFault, RoundVoid
 from core.contracts.expert_calls import encoded_size
-from core.contracts.net import of_run
+from core.contracts.net import Payload, of_run
 from core.contracts.trunk_rounds import CHUNK, SAMPLES, Chunk, Group, Heard, Leave, Left, Report, Told
 from core.identity import PeerId
 from core.net.limits import Newest
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.swarm.trunk.ballot import Result
-from core.swarm.trunk.reducing import WINDOW, Answer, Pass, has_left
+from core.swarm.trunk.reducing import HELD, WINDOW, Answer, Pass, has_left
 from core.swarm.trunk.round import Round
 
 EARLY = 4 * WINDOW
@@ -51,7 +52,7 @@ class AllReduce:
         self._begun = asyncio.Condition()
         self._early = Counter[PeerId]()
         most = max(encoded_size(codec, numbers) for codec, numbers in CHUNK.items())
-        node.register(of_run("trunk.chunk", run_id), Chunk, self._on_chunk, max_payload=most)
+        node.register(of_run("trunk.chunk", run_id), Chunk, self._on_chunk, max_payload=most, held=HELD)
         node.register(of_run("trunk.report", run_id), Report, self._on_report)
         node.register(of_run("trunk.heard", run_id), Heard, self._on_heard)
         node.register(of_run("trunk.leave", run_id), Leave, self._on_leave)

@@ -29,8 +29,8 @@ from core.contracts.trunk_status import PartStatus, ProgressStatus
 from core.identity import PeerId, parse_peer, peer_text
 from core.net.background import logged
 from core.net.limits import MAX_PAYLOAD
+from core.net.method import Context
 from core.net.recurring import Recurring
-from core.net.rpc import Context
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.trunk import figures

@@ -25,14 +25,15 @@ import msgspec
 
 from core.contracts.errors import CallTimeout, NetworkError, RemoteFault
 from core.contracts.expert_calls import Codec
-from core.contracts.net import PeerAddress, of_run
+from core.contracts.net import Payload, PeerAddress, of_run
 from core.contracts.trunk import Whole
 from core.contracts.trunk_rounds import MEMBERS, Ability, Group, Numbers
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey, told
 from core.identity import PeerId
 from core.net.limits import Newest
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 
 log = logging.getLogger(__name__)
 

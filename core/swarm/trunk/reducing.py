@@ -10,17 +10,19 @@ from core.averaging.codecs import Numbers, decode, encode
 from core.averaging.mean import mean_of, squared_norm
 from core.contracts.errors import ProtocolError, RemoteFault
 from core.contracts.expert_calls import Codec, encoded_size
+from core.contracts.net import Payload
 from core.contracts.trunk_rounds import CHUNK, MEMBERS, Averaged, Chunk, Group, Report, Told
-from core.net.rpc import Payload
 from core.swarm.trunk.ballot import LEAST, Limits, Piece, Span
 
 log = logging.getLogger(__name__)
 
 ROUNDED = 1.02
 """By rounding a vector gets longer by two parts in a hundred at most."""
-WINDOW, ROOM = 8, 10 << 20
-"""Chunks that a member has under way to each reducer at most: 2 MiB, and of all members together so many bytes. All
-wait there for the slowest member's: if they took all of a peer's memory for calls, that one would find none."""
+WINDOW = 8
+"""Chunks that a member has under way to each reducer at most: 2 MiB."""
+HELD = 24 << 20
+"""Bytes of memory for them there. All wait for the slowest member's: if they took all of it, that one would find none.
+One chunk of each member of the largest group fits into what peers of one block of addresses may take of it."""
 QUICK_S = 0.5
 """An answer within this shows that the line has room: on a slow one so much is under way, and busy PCs take a part."""
 Answer = tuple[Averaged, Payload]
@@ -62,7 +64,7 @@ class Window:
     def __init__(self, reducers: int, group: Group) -> None:
         """One of so many, in a group."""
         of_all = sum(group.sends) * encoded_size(group.codec, CHUNK[group.codec])
-        self._most = max(1, min(WINDOW, ROOM // of_all))
+        self._most = max(1, min(WINDOW, HELD * 3 // 4 // of_all))
         self.size = self._least = max(1, min(LEAST // reducers, self._most))
         self.free = asyncio.Semaphore(self.size)
 

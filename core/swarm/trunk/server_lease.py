@@ -29,8 +29,8 @@ from core.contracts.taking_on import Verdict
 from core.contracts.trunk import Whole
 from core.contracts.trunk_calls import Keeper, State
 from core.identity import parse_peer, peer_text
+from core.net.method import Context
 from core.net.recurring import Recurring
-from core.net.rpc import Context
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import HOSTILE_POINTS, POINTS
 from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, heir_of, mark, syncer_of

@@ -16,13 +16,13 @@ from collections.abc import Callable, Collection
 import msgspec
 
 from core.contracts.errors import HearthError
-from core.contracts.net import of_run
+from core.contracts.net import Payload, of_run
 from core.contracts.trunk import Gathered, Reached
 from core.contracts.trunk_rounds import MEMBERS, TRUNKS, Noted, Standing
 from core.dht.records import own_subkey, told
 from core.identity import PeerId
 from core.net.limits import Newest
-from core.net.rpc import Context, Payload
+from core.net.method import Context
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import OUT_S
 from core.swarm.trunk.lineage import by_most, countable

@@ -26,7 +26,7 @@ from core.contracts.trunk import Agreed, Offer, VcAsgd
 from core.contracts.trunk_status import GiverStatus, PartStatus, ReducerStatus
 from core.identity import parse_peer, peer_text
 from core.net.limits import Newest
-from core.net.rpc import Context
+from core.net.method import Context
 from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.placement import rank

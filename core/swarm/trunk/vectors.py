@@ -13,7 +13,8 @@ from core.contracts.pipe import GIVE_TRUNK
 from core.contracts.trunk_rounds import AskVector, Vector
 from core.identity import PeerId
 from core.net.limits import Newest
-from core.net.rpc import Context, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.pipe.calls import Calls
 from core.swarm.trunk.agreement import LIE
 

@@ -36,7 +36,7 @@ from core.contracts.hosting import (
     Member,
     ReadFile,
 )
-from core.contracts.net import READ_FILE, of_run
+from core.contracts.net import READ_FILE, Payload, of_run
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey
 from core.experts import codec
@@ -45,7 +45,8 @@ from core.experts.directory import HostState, LocalDirectory
 from core.experts.grid import Grid
 from core.identity import Identity, PeerId, parse_peer
 from core.net.addresses import parse_address
-from core.net.rpc import Context, Payload, RpcNode
+from core.net.method import Context
+from core.net.rpc import RpcNode
 from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.part_files import Part, pack

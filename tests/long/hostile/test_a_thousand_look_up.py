@@ -23,8 +23,8 @@ from core.dht.records import Verdict, make
 from core.dht.routing import Contact
 from core.identity import Identity, PeerId
 from core.net.admission import Admission
+from core.net.method import Context
 from core.net.rpc import RpcNode
-from core.net.service import Context
 from tests.bench.virtual_time import run
 
 PEERS, LIARS = 1000, 200

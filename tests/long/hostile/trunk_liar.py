@@ -13,12 +13,12 @@ from core.averaging.digests import TrunkDigest
 from core.averaging.fragment import Fragment, dump
 from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
-from core.contracts.net import of_run
+from core.contracts.net import Payload, of_run
 from core.contracts.trunk import Agreed, Diloco, Offer
 from core.contracts.trunk_calls import OFFER, STATE, AskState, FragmentAnswer, FragmentOffer, Keeper, State
 from core.contracts.trunk_rounds import Standing, Vector
 from core.identity import peer_text
-from core.net.rpc import Context, Payload
+from core.net.method import Context
 from core.swarm.members import Members
 from core.swarm.trunk.leases import Leases, mark
 from core.swarm.trunk.server_lease import COPY, AskCopy, Copy
