@@ -1,0 +1,84 @@
+"""Large vectors that one peer gives another piece by piece, between real endpoints on loopback."""
+
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+
+import msgspec
+import pytest
+
+from core.contracts.errors import CallRefused, RemoteFault
+from core.contracts.trunk_rounds import AskVector, Vector
+from core.identity import Identity
+from core.net.endpoint import LOOPBACK
+from core.net.rpc import RpcNode
+from core.swarm.trunk import vectors
+from core.swarm.trunk.vectors import Vectors, Whole
+
+PIECE, SIZE = 100, 1000
+RUN = "run-1"
+DATA = os.urandom(SIZE)
+MEAN = Vector(7, 70, 2, SIZE)
+
+
+@pytest.fixture(autouse=True)
+def short_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vectors, "PIECE", PIECE)
+
+
+@pytest.fixture
+async def nodes() -> AsyncIterator[tuple[RpcNode, RpcNode]]:
+    async with (
+        RpcNode(Identity.generate(), listen=LOOPBACK[:1]) as asks,
+        RpcNode(Identity.generate(), listen=LOOPBACK[:1]) as gives,
+    ):
+        asks.learn(gives.address())
+        yield asks, gives
+
+
+async def no_trunk() -> Whole:
+    raise CallRefused("No trunk is trained here.")
+
+
+async def fetch(nodes: tuple[RpcNode, RpcNode], mean: Callable[[int], Whole | None]) -> Whole:
+    """A mean that one gives the other."""
+    asks, gives = nodes
+    Vectors(gives, RUN, mean, lambda: 0, no_trunk)
+    there = Vectors(asks, RUN, lambda version: None, lambda: 0, no_trunk)
+    return await there.fetch(gives.peer, AskVector("mean", MEAN.version, 0), SIZE)
+
+
+def struck(nodes: tuple[RpcNode, RpcNode]) -> float:
+    """What is held against the one who gives."""
+    return nodes[0].bans.score(nodes[1].peer, time.monotonic())
+
+
+async def test_who_learns_meanwhile_what_a_mean_follows_has_not_lied(nodes: tuple[RpcNode, RpcNode]) -> None:
+    asked = list[int]()
+
+    def mean(version: int) -> Whole:
+        asked.append(version)
+        return Whole(msgspec.structs.replace(MEAN, before=b"" if len(asked) < 5 else bytes(32)), DATA)
+
+    told, data = await fetch(nodes, mean)
+    assert data == DATA and len(asked) == SIZE // PIECE and told.before == bytes(32)
+    assert struck(nodes) == 0
+
+
+@pytest.mark.parametrize("change", [{"samples": 71}, {"peers": 3}, {"version": 8}, {"size": SIZE + 4}])
+async def test_who_gives_pieces_of_two_vectors_has_lied(nodes: tuple[RpcNode, RpcNode], change: dict[str, int]) -> None:
+    asked = list[int]()
+
+    def mean(version: int) -> Whole:
+        asked.append(version)
+        return Whole(MEAN if len(asked) < 5 else msgspec.structs.replace(MEAN, **change), DATA)
+
+    with pytest.raises(RemoteFault):
+        await fetch(nodes, mean)
+    assert struck(nodes) > 0
+
+
+async def test_what_is_gone_is_refused_and_is_no_lie(nodes: tuple[RpcNode, RpcNode]) -> None:
+    with pytest.raises(CallRefused):
+        await fetch(nodes, lambda version: None)
+    assert struck(nodes) == 0
