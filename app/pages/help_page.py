@@ -35,8 +35,8 @@ from app.window.page import Page
 START = "index.md"
 HEADINGS = {1: "title", 2: "nums", 3: "head"}
 """Type role of each level."""
-PICTURE_WIDTH = 640
-"""Of the widest picture, pixels."""
+PICTURE_WIDTH = 632
+"""Of the widest picture, pixels: it fits into a window of 880."""
 
 
 def help_folder() -> Path:
@@ -174,7 +174,7 @@ class HelpBrowser(QTextBrowser):
         form.setCellSpacing(0)
         form.setTopMargin(look.S)
         form.setBottomMargin(look.M)
-        form.setWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
+        form.setWidth(QTextLength(QTextLength.Type.PercentageLength, 99.9))  # Qt rounds columns up
         table.setFormat(form)
         letters = QTextCharFormat()
         letters.setFontWeight(QFont.Weight.DemiBold)

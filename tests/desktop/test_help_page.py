@@ -11,9 +11,11 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app import theme as look
+from app.actions import Actions
 from app.language import LANGUAGES, speak
 from app.pages.help_page import PICTURE_WIDTH, HelpPage, headings, help_folder, in_language
 from app.theme import theme
+from app.window.main_window import MainWindow
 
 PICTURE = re.compile(r"!\[[^]]*\]\(([^)]+)\)")
 
@@ -48,6 +50,18 @@ def test_the_contents_are_shown_first_and_a_link_is_followed_by_keyboard_and_bac
     page.browser.setSource(QUrl.fromLocalFile(str(help_folder() / "figures.md")))
     page.contents.click()
     assert title(page) == "Help"
+
+
+@pytest.mark.parametrize("size", [(880, 600), (1000, 700), (1440, 900)])
+def test_no_page_is_wider_than_the_window(qtbot: QtBot, page: HelpPage, size: tuple[int, int]) -> None:
+    window = MainWindow([page], Actions())
+    qtbot.addWidget(window)
+    window.resize(*size)
+    window.show()
+    for each in sorted(help_folder().glob("**/*.md")):
+        page.browser.setSource(QUrl.fromLocalFile(str(each)))
+        QTest.qWait(0)
+        assert page.browser.horizontalScrollBar().maximum() == 0, each
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
