@@ -35,7 +35,8 @@ RECEIVE_WINDOW = 8 * MIB
 """Bytes a peer may send before we read: 100 MB/s at 80 ms round trip."""
 RECEIVING = 256 * MIB
 """Payloads being received or handled, all peers together; further ones wait in the sender. Those of calls have less
-where no method takes so large ones: what others may have this PC hold follows from what it is there for."""
+where no method takes so large ones: what others may have this PC hold follows from what it is there for. A method that
+holds them for long has memory of its own beside it."""
 RECEIVING_BY_PEER = 128 * MIB
 """The same for one peer, so that no peer can use all of it."""
 RECEIVING_LEAST = 8 * MIB
@@ -91,9 +92,9 @@ others can name a third party's addresses. A dial in vain is 7 KB."""
 DIAL_S = 5.0
 """Time for a dial, also to a dead address, which never fails by itself."""
 DOUBT_S = 2.0
-"""A connection kept although the peer made another must show a sign of life within this: six bad round trips."""
-LIFE_LOOKS = 100
-"""Looks for a sign of life within that time: looks are counted, so that a PC that stalls does not blame its peers."""
+"""A connection must show a sign of life within this although the peer made another: six bad round trips."""
+LIFE_LOOK_S, LIFE_LOOKS = 0.02, 10
+"""Between two looks for one, and how many there are at least, so that a PC that stalls does not blame its peers."""
 RETIRED_S = 3.0
 """A connection that was replaced is kept for so long after its last call: until the other one is not in doubt."""
 CLOSE_S = 0.4

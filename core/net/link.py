@@ -95,6 +95,8 @@ class Link:
         self.lanes = Lanes(connection, self._shaper, partial(owner.open_faster, self), owner.start)
         self._readers = set[ReceiveStream]()
         self._frame_deadlines: dict[ReceiveStream, float] = {}
+        self._arriving = 0
+        """Payloads."""
         self.shape()
         self._tasks = [
             owner.start(self._guard(self._small.write), "link writer"),
@@ -236,7 +238,11 @@ class Link:
             await self._pause(self._owner.deliver(self, header, parts, nothing))
             return rest
         begun = parts[0] if here else memoryview(data)[begin:]
-        parts, release = await self._payload(stream, header, begun, size)
+        self._arriving += 1
+        try:
+            parts, release = await self._payload(stream, header, begun, size)
+        finally:
+            self._arriving -= 1
         await self._pause(self._owner.deliver(self, header, parts, release))
         return rest
 
@@ -314,7 +320,7 @@ class Link:
 
     @property
     def busy(self) -> bool:
-        return bool(self.waiting or self.serving)
+        return bool(self.waiting or self.serving or self._arriving)
 
     def tend(self, now: float, kept: bool) -> None:
         """Once a second: ask a silent peer for a sign of life, give up a dead one, end frames that take too long."""

@@ -49,6 +49,8 @@ class Pool:
         self._owner = owner
         self._bans = bans
         self._retired: set[Link] = set()
+        self._in_doubt: set[Link] = set()
+        """Pairs of one peer's of which one may be dead: both are kept until it is known."""
         self._dials: dict[PeerId, asyncio.Task[None]] = {}
         self._backoffs = Newest[PeerId, Backoff](limits.FAULTY_PEERS)
         self._handshakes: dict[asyncio.Task[None], Branch] = {}
@@ -240,7 +242,8 @@ class Pool:
         if len(strangers) >= limits.CROWD:
             min(strangers, key=lambda link: link.used).close("room for others")
         if old is not None:
-            self._owner.start(self._doubt(old, link), "whether the older of two connections lives")
+            if old not in self._in_doubt:
+                self._owner.start(self._doubt(old, link), "whether the older of two connections lives")
             if self._stays(old, connection):
                 self._retire(link)
                 return old
@@ -263,10 +266,13 @@ class Pool:
         return old.outgoing == (self._me < new.peer)
 
     async def _doubt(self, old: Link, new: Link) -> None:
-        """A peer that started anew dials like one that has another reason to; then the old connection is silent, and
-        calls that wait for its answers wait in vain."""
+        """Find out whether a peer has another connection because it has started anew. Then the old one is silent, and
+        calls wait there in vain."""
+        self._in_doubt |= {old, new}
+        await asyncio.sleep(limits.LIFE_LOOK_S)  # beyond the tick of the clock in which the new one was made
         asked = time.monotonic()
-        await self._signs_of_life([old, new])
+        await self._life([old, new], lambda: old.heard >= asked or bool(old.closed_because or new.closed_because))
+        self._in_doubt -= {old, new}
         if old.heard < asked <= new.heard and new.closed_because is None and old.closed_because is None:
             if self.links.get(old.peer) is old:
                 self._retired.discard(new)
@@ -332,18 +338,17 @@ class Pool:
         """
         asked = time.monotonic()
         links = [link for peer in peers if (link := self.links.get(peer)) is not None]
-        await self._signs_of_life(links)
+        await self._life(links, lambda: all(link.heard >= asked for link in links))
         return {link.peer for link in links if link.heard >= asked and link.closed_because is None}
 
-    async def _signs_of_life(self, links: Collection[Link]) -> None:
-        """Ask for them, and wait until all have given one or have had the time to."""
-        asked = time.monotonic()
+    async def _life(self, links: Collection[Link], is_known: Callable[[], bool]) -> None:
+        """Ask for signs of life, and wait until enough is known or there was time for them to come and be read."""
+        asked, looks = time.monotonic(), 0
         for link in links:
             link.post(Ping())
-        for _ in range(limits.LIFE_LOOKS):
-            if all(link.heard >= asked for link in links):
-                break
-            await asyncio.sleep(limits.DOUBT_S / limits.LIFE_LOOKS)
+        while not is_known() and (looks < limits.LIFE_LOOKS or time.monotonic() - asked < limits.DOUBT_S):
+            await asyncio.sleep(limits.LIFE_LOOK_S)
+            looks += 1
 
     async def tend(self) -> None:
         """Once a second: pings, idle time-outs, and links that have been replaced."""
@@ -356,7 +361,7 @@ class Pool:
                     link.close("idle")
             for link in [*self._retired]:
                 link.tend(now, False)
-                if now - link.used > (limits.IDLE_S if link.busy else limits.RETIRED_S):
+                if link not in self._in_doubt and now - link.used > (limits.IDLE_S if link.busy else limits.RETIRED_S):
                     link.close("replaced")
 
 

@@ -156,6 +156,7 @@ class Service:
             Violation: the call's number is in use.
         """
         if (method := self._methods.get(call.method)) is None:  # the run was left while the payload came
+            link.cancelled.discard(call.id)
             release()
             link.post(Fault(call.id, NOT_SERVED, f"This peer has no method {call.method!r} any more."))
             return self.spend(link, 1.0, size_of(parts))

@@ -55,6 +55,22 @@ async def echo_peer(
         await process.communicate()
 
 
+@asynccontextmanager
+async def kept_busy(seconds: float) -> AsyncIterator[None]:
+    """The loop has so much else to do in each of its turns."""
+
+    async def work() -> None:
+        while True:
+            time.sleep(seconds)  # noqa: ASYNC251 that is what it is for
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(work() if seconds else asyncio.sleep(0))
+    try:
+        yield
+    finally:
+        task.cancel()
+
+
 async def within(condition: Callable[[], object]) -> None:
     async with asyncio.timeout(DEADLINE_S):
         while not condition():  # noqa: ASYNC110 what is waited for happens in another process
@@ -94,13 +110,17 @@ async def test_a_killed_peer_is_noticed_within_ten_seconds_and_found_again() -> 
 
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("old_s", [0.0, limits.DIAL_S + 1.0])
-async def test_a_peer_that_comes_back_and_dials_replaces_its_old_connection(lower: bool, old_s: float) -> None:
+@pytest.mark.parametrize("busy_s", [0.0, 0.04])
+async def test_a_peer_that_comes_back_and_dials_replaces_its_old_connection(
+    lower: bool, old_s: float, busy_s: float
+) -> None:
     """The process of the peer is replaced before this side has noticed that it is gone. Of two connections made at the
     same time that of the lower key stays, so the new one first loses against the dead one if this side is lower; an
-    older one is replaced at once. Calls that wait for answers by the old one are given up soon either way."""
+    older one is replaced at once. Calls that wait for answers by the old one are given up soon either way, also where
+    this side is so busy that each of its turns takes `busy_s`."""
     identities = sorted((Identity.generate() for _ in range(2)), key=lambda made: made.peer, reverse=not lower)
     own, identity = identities
-    async with RpcNode(own, listen=LOOPBACK) as node:
+    async with RpcNode(own, listen=LOOPBACK) as node, kept_busy(busy_s):
         async with echo_peer(identity) as (process, address):
             node.learn(address)
             await node.call(identity.peer, "add_one", Number(1), Number, deadline_s=60)

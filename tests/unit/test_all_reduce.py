@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import itertools
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import NamedTuple
@@ -21,12 +22,13 @@ from core.contracts.trunk_rounds import CHUNK as CHUNKS
 from core.contracts.trunk_rounds import MEMBERS, SAMPLES, Averaged, Chunk, Group, Leave, Left, Report, Told, Verdict
 from core.identity import Identity
 from core.net.endpoint import LOOPBACK
+from core.net.memory import Memory
 from core.net.method import Context
 from core.net.rpc import RpcNode
 from core.swarm.trunk import all_reduce
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.ballot import Result, chunks_of, decide, first_pieces, leader_of, pieces_again
-from core.swarm.trunk.reducing import Window
+from core.swarm.trunk.reducing import WINDOW, Window
 from tests.digits_layer import BATCH, digits
 
 RUN = "run-1"
@@ -104,6 +106,11 @@ def averaged(results: Sequence[Result]) -> Numbers:
     return vector
 
 
+def chunk_memory(peer: Peer) -> Memory:
+    """Where chunks wait for those of the other members."""
+    return peer.node._service.memory_for(Call(1, of_run("trunk.chunk", RUN), 1, msgspec.Raw(b"")))
+
+
 def mean(sent: Sequence[Numbers], samples: Sequence[int]) -> Numbers:
     return np.average(np.asarray(sent, np.float64), axis=0, weights=samples).astype(np.float32)
 
@@ -165,7 +172,7 @@ async def test_what_all_have_under_way_fits_the_memory_where_it_waits(start: Sta
     for _ in range(100):
         window.answered(0.0)
     [peer] = await start(1)
-    memory = peer.node._service.memory_for(Call(1, of_run("trunk.chunk", RUN), 1, msgspec.Raw(b"")))
+    memory = chunk_memory(peer)
     for sender in range(members - 1):
         for _ in range(window.size):
             async with asyncio.timeout(1.0):
@@ -181,6 +188,33 @@ async def test_calls_of_others_leave_a_round_its_memory(start: Start) -> None:
         await other.reserve(("further",), other.total - other.by_peer)
     sent = vectors(3, 6 * CHUNK)
     results = await all_of(peers, group(peers, [2 * CHUNK] * 3), sent, [1] * 3)
+    assert len(digests(results)) == 1 and np.allclose(averaged(results), mean(sent, [1] * 3), atol=1e-6)
+
+
+async def test_strangers_who_name_rounds_that_never_begin_leave_a_round_its_memory(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(all_reduce, "EARLY_S", 1e6)
+    peers, strangers = await start(3), await start(3)
+    payload = bytes(encoded_size("fp32", CHUNKS["fp32"]))
+
+    async def give(stranger: Peer, peer: Peer) -> None:
+        never, method = Chunk(os.urandom(32), 0, 0, 1, 1.0), of_run("trunk.chunk", RUN)
+        with contextlib.suppress(RemoteFault):
+            await stranger.node.call(peer.node.peer, method, never, Averaged, payload, deadline_s=1e4)
+
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as giving:
+        tasks = []
+        for stranger, peer in itertools.product(strangers, peers):
+            stranger.node.learn(peer.node.address())
+            tasks += [giving.create_task(give(stranger, peer)) for _ in range(4 * WINDOW)]
+        full = len(strangers) * WINDOW * len(payload)
+        while any(chunk_memory(peer).used < full for peer in peers):  # noqa: ASYNC110 nothing tells of it
+            await asyncio.sleep(0.01)
+        sent = vectors(3, 6 * CHUNK)
+        results = await all_of(peers, group(peers, [2 * CHUNK] * 3), sent, [1] * 3)
+        for task in tasks:
+            task.cancel()
     assert len(digests(results)) == 1 and np.allclose(averaged(results), mean(sent, [1] * 3), atol=1e-6)
 
 

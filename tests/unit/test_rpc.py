@@ -310,7 +310,7 @@ async def test_cancelling_a_large_call_on_its_way_leaves_the_connection_usable(a
     before = alice.pool.links[bob.peer]
     for _ in range(2 * limits.LANES):
         task = asyncio.create_task(alice.call(bob.peer, "echo", Number(1), Number, bytes(32 * MIB), deadline_s=60))
-        await within(lambda: bob.pool.links[alice.peer]._frame_deadlines)
+        await within(lambda: bob.pool.links[alice.peer]._arriving)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -582,6 +582,22 @@ async def test_a_run_that_is_left_while_a_payload_comes_costs_no_connection(alic
     with pytest.raises(NotServed):
         await alice.call(bob.peer, "hold@run", Number(1), Number, bytes(4 * MIB), deadline_s=60)
     assert alice.pool.links[bob.peer].closed_because is None and bob._service.memory.used == 0
+
+
+async def test_a_payload_on_its_way_over_a_connection_that_is_replaced_arrives(
+    alice: RpcNode, bob: RpcNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "RETIRED_S", 0.1)
+    old = await alice.pool.link(bob.peer)
+    bob.limit(0, 256 * limits.KIB)  # it takes 4 seconds
+    asked, until = msgspec.msgpack.encode(Number(1)), time.monotonic() + 60.0
+    call = asyncio.create_task(alice._ask(old, "echo", asked, bytes(MIB), until))
+    await within(lambda: bob.pool.links[alice.peer]._arriving)
+    del alice.pool.links[bob.peer]
+    await alice.pool.link(bob.peer)
+    _, parts, _ = await call
+    assert sum(map(len, parts)) == MIB
+    await within(lambda: not bob.pool._retired)
 
 
 async def test_a_peer_over_its_rate_is_read_more_slowly_but_stays(

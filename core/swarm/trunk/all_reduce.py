@@ -18,8 +18,9 @@ from core.swarm.trunk.ballot import Result
 from core.swarm.trunk.reducing import HELD, WINDOW, Answer, Pass, has_left
 from core.swarm.trunk.round import Round
 
-EARLY = 4 * WINDOW
-"""Calls of one peer that may wait for a round which has not begun here: of some reducers' windows."""
+EARLY = WINDOW + 1
+"""Calls of one peer that may wait for a round which has not begun here: its chunks for this reducer, and a report. A
+stranger may name rounds that never begin."""
 EARLY_S, LATE_S = 20.0, 5.0
 """They are let go after this: matchmaking ends for all within a few seconds. Who reports has gone through the round: if
 it has not begun at its leader by then, that one was started anew."""
