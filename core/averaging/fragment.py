@@ -31,6 +31,8 @@ HELD = 256 << 20
 """Bytes of offers that a syncer keeps at most until it makes a round of them."""
 FARTHEST = 2.0**16
 """What no number of a trunk moves by between two rounds: sums of such differences stay finite."""
+PIECE = 4096
+"""Numbers that stay together: a fragment takes every so many'th piece of the trunk, and so has some of all of it."""
 LARGEST = 4 << 20
 """Numbers of a fragment at most: with its momentum it fits a message between peers."""
 MOST = 0.5
@@ -56,14 +58,25 @@ class Encoder:
         return DENSE + head + codecs.encode(coarse, "int8")
 
 
-def parts_of(numbers: int, wanted: int) -> int:
-    """Into how many fragments a trunk is cut.
+def cut(parameters: Iterable[tuple[int, bool]], wanted: int) -> list[tuple[list[slice], list[slice]]]:
+    """Where the fragments' numbers are in the flat vector of the trunk: the fine ones, then all others.
 
     Args:
-        numbers: of the whole trunk.
-        wanted: by the manifest; there are more if one would be too large.
+        parameters: how many numbers each has, and whether they are fine.
+        wanted: fragments, by the manifest; there are more if one would be too large.
     """
-    return min(PARTS, max(wanted, math.ceil(numbers / LARGEST)))
+    fine, coarse, start = list[slice](), list[slice](), 0
+    for numbers, is_fine in parameters:
+        end = start + numbers
+        (fine if is_fine else coarse).extend(slice(at, min(at + PIECE, end)) for at in range(start, end, PIECE))
+        start = end
+    count = min(PARTS, max(wanted, math.ceil(start / LARGEST)))
+    return [(fine[part::count], coarse[part::count]) for part in range(count)]
+
+
+def size_of(pieces: Iterable[slice]) -> int:
+    """Numbers in them."""
+    return sum(piece.stop - piece.start for piece in pieces)
 
 
 def largest(count: int, fine: int) -> int:

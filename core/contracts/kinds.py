@@ -5,6 +5,7 @@ What a kind does is the module of its name in `core.experts.kinds` or `core.trai
 
 import importlib
 from collections.abc import Callable
+from itertools import pairwise
 from types import ModuleType
 from typing import NamedTuple, NoReturn, TypeVar
 
@@ -35,11 +36,19 @@ class Ends(NamedTuple):
     """Between which the model chooses."""
 
 
+class Parameter(NamedTuple):
+    """One of a trunk's tensors."""
+
+    numbers: int
+    is_fine: bool
+    """Whether it is a vector, as of a norm, or of a gate: few numbers, of which each counts. Else it is a map."""
+
+
 class ModelKind(NamedTuple):
     """What a trunk costs, its gates included and its experts not."""
 
-    numbers: Callable[[Model, Ends], int]
-    """Numbers that it trains."""
+    parameters: Callable[[Model, Ends], list[Parameter]]
+    """What it trains, as its module names them one after the other; gates come last."""
     multiplications: Callable[[Model, Ends], int]
     """Of a forward pass, for each row of a DMoE layer."""
     rows: Callable[[Model], int] = lambda model: 1
@@ -48,6 +57,15 @@ class ModelKind(NamedTuple):
     """Why these sizes do not fit the kind, or each other, if they do not."""
     experts: bool | None = True
     """Whether it has DMoE layers; False: the trunk is the whole model; None: as its manifest wants."""
+
+    def numbers(self, model: Model, ends: Ends) -> int:
+        """That it trains.
+
+        Args:
+            model: its sizes.
+            ends: what the data put in and want out.
+        """
+        return sum(parameter.numbers for parameter in self.parameters(model, ends))
 
 
 class DataKind(NamedTuple):
@@ -105,36 +123,50 @@ class Kinds(dict[str, K]):
         return importlib.import_module(f"{package}.{name}")
 
 
-def _gates(model: Model) -> tuple[int, int]:
-    """Numbers of all gates, and their multiplications for each row of the DMoE layers: d linear heads a layer."""
+def _vectors(*sizes: int) -> list[Parameter]:
+    return [Parameter(size, True) for size in sizes]
+
+
+def _map(inputs: int, outputs: int, *, bias: bool = True) -> list[Parameter]:
+    return [Parameter(inputs * outputs, False), *(_vectors(outputs) if bias else ())]
+
+
+def _gates(model: Model, *, bias: bool = True) -> list[Parameter]:
+    """Of d linear heads a layer, as one."""
     cells = sum(model.grid)
-    return model.layers * (model.width + 1) * cells, model.layers * model.width * cells
+    return model.layers * _vectors(model.width * cells, *([cells] if bias else []))
 
 
-def _classifier_numbers(model: Model, ends: Ends) -> int:
-    norms = 2 * model.layers * model.width
-    return (ends.inputs + 1) * model.width + norms + (model.width + 1) * ends.classes + _gates(model)[0]
+def _gates_multiplications(model: Model) -> int:
+    """For each row of the DMoE layers."""
+    return model.layers * model.width * sum(model.grid)
 
 
-def _mlp_numbers(model: Model, ends: Ends) -> int:
-    return (ends.inputs + 1) * model.width + (model.width + 1) * model.hidden + (model.hidden + 1) * ends.classes
+def _classifier_parameters(model: Model, ends: Ends) -> list[Parameter]:
+    norms = model.layers * _vectors(model.width, model.width)
+    return [*_map(ends.inputs, model.width), *norms, *_map(model.width, ends.classes), *_gates(model)]
+
+
+def _mlp_parameters(model: Model, ends: Ends) -> list[Parameter]:
+    widths = ends.inputs, model.width, model.hidden, ends.classes
+    return [each for inputs, outputs in pairwise(widths) for each in _map(inputs, outputs)]
 
 
 def _mlp_multiplications(model: Model, ends: Ends) -> int:
     return ends.inputs * model.width + model.width * model.hidden + model.hidden * ends.classes
 
 
-def _transformer_numbers(model: Model, ends: Ends) -> int:
-    attention = 4 * model.width**2 + 4 * model.width  # with biases
-    norms = 2 * model.width * (model.layers + 1)
-    embedding, head = ends.classes * model.width, (model.width + 1) * ends.classes
-    return model.layers * attention + norms + embedding + head + _gates(model)[0]
+def _transformer_parameters(model: Model, ends: Ends) -> list[Parameter]:
+    width, words = model.width, _map(ends.classes, model.width, bias=False)
+    norm = _vectors(width, width)
+    attention = [*norm, *_map(width, 3 * width), *_map(width, width)]
+    return [*words, *model.layers * attention, *norm, *_map(width, ends.classes), *_gates(model)]
 
 
 def _transformer_multiplications(model: Model, ends: Ends) -> int:
     """Attention's four maps and, for each token, scores and mixture over all tokens that are seen at once."""
     attention = 4 * model.width**2 + 2 * model.width * ends.inputs
-    return model.layers * attention + model.width * ends.classes + _gates(model)[1]
+    return model.layers * attention + model.width * ends.classes + _gates_multiplications(model)
 
 
 def _transformer_trouble(model: Model, ends: Ends) -> Notice | None:
@@ -150,31 +182,33 @@ def inner(model: Model) -> int:
     return max(1, model.k) * model.hidden
 
 
-def _decoder_maps(model: Model) -> tuple[int, int, int]:
-    """Numbers of attention's four maps and of a dense layer's three, and width of a head."""
+def _decoder_parts(model: Model) -> tuple[list[Parameter], list[Parameter]]:
+    """Attention and a dense layer, without biases."""
     assert model.heads
-    head = model.width // model.heads
-    attention = 2 * model.width * head * (model.heads + (model.kv_heads or model.heads))
-    return attention, 3 * model.width * inner(model), head
+    width, head = model.width, model.width // model.heads
+    shared = head * (model.kv_heads or model.heads)
+    asks, told, leaves = (_map(width, size, bias=False) for size in (width, shared, width))
+    attention = [*_vectors(width), *asks, *told, *told, *_vectors(head, head), *leaves]
+    return attention, [*_vectors(width), *3 * _map(width, inner(model), bias=False)]
 
 
-def _decoder_numbers(model: Model, ends: Ends) -> int:
-    """Without biases; norms have a factor for each number."""
-    attention, dense, head = _decoder_maps(model)
-    layers = model.dense + model.layers
-    words = (1 if model.tied else 2) * ends.classes * model.width
-    norms = layers * (2 * model.width + 2 * head) + model.width
-    gates = model.layers * model.width * sum(model.grid)
-    return words + layers * attention + model.dense * dense + norms + gates
+def _decoder_parameters(model: Model, ends: Ends) -> list[Parameter]:
+    """Norms have a factor for each number."""
+    attention, dense = _decoder_parts(model)
+    words, norm = _map(ends.classes, model.width, bias=False), _vectors(model.width)
+    before, layer = model.dense * [*attention, *dense], [*norm, *attention]
+    body = [*norm, *before, *attention, *(model.layers - 1) * layer] if model.layers else before
+    return [*words, *body, *norm, *([] if model.tied else words), *_gates(model, bias=False)]
 
 
 def _decoder_multiplications(model: Model, ends: Ends) -> int:
     """As for the older Transformer; what attention sees is counted as if it were all tokens."""
-    attention, dense, _ = _decoder_maps(model)
+    attention, dense = (sum(one.numbers for one in part if not one.is_fine) for part in _decoder_parts(model))
     seen = 2 * model.width * ends.inputs
-    gates = model.layers * model.width * sum(model.grid)
     layers = model.dense + model.layers
-    return layers * (attention + seen) + model.dense * dense + model.width * ends.classes + gates
+    return (
+        layers * (attention + seen) + model.dense * dense + model.width * ends.classes + _gates_multiplications(model)
+    )
 
 
 def _decoder_trouble(model: Model, ends: Ends) -> Notice | None:
@@ -212,18 +246,19 @@ EXPERTS = Kinds(
 MODELS = Kinds(
     "model_kind",
     decoder=ModelKind(
-        _decoder_numbers,
+        _decoder_parameters,
         _decoder_multiplications,
         rows=lambda model: model.sequence or 1,
         trouble=_decoder_trouble,
         experts=None,
     ),
     ffn_dmoe=ModelKind(
-        _classifier_numbers, lambda model, ends: (ends.inputs + ends.classes) * model.width + _gates(model)[1]
+        _classifier_parameters,
+        lambda model, ends: (ends.inputs + ends.classes) * model.width + _gates_multiplications(model),
     ),
-    mlp=ModelKind(_mlp_numbers, _mlp_multiplications, experts=False),
+    mlp=ModelKind(_mlp_parameters, _mlp_multiplications, experts=False),
     transformer_dmoe=ModelKind(
-        _transformer_numbers,
+        _transformer_parameters,
         _transformer_multiplications,
         rows=lambda model: model.sequence or 1,
         trouble=_transformer_trouble,

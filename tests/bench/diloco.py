@@ -14,10 +14,10 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from core.averaging.fragment import Encoder, decode
+from core.averaging.fragment import Encoder, cut, decode, size_of
 from core.contracts import manifest as manifests
 from core.contracts.errors import HearthError
-from core.contracts.kinds import DATA, MODELS
+from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.trunk import Diloco, Offer
 from core.experts.dht_directory import DHTDirectory
@@ -73,10 +73,9 @@ async def _traffic(wire: Literal["sparse", "dense"], rounds: int) -> dict[str, f
     manifest = _run(wire)
     rules, model = manifest.trunk, manifest.model
     assert isinstance(rules, Diloco)
-    ends = DATA[manifest.data].ends(model, manifest.pictures)
-    size = MODELS[model.kind].numbers(model, ends)
-    fine = (2 * model.layers + 2) * model.width + model.layers * (model.width + 1) * sum(model.grid)
-    each, fine_each = size // rules.fragments, fine // rules.fragments
+    pieces = cut(MODELS[model.kind].parameters(model, manifest.ends), rules.fragments)
+    sizes = [(size_of(fine) + size_of(coarse), size_of(fine)) for fine, coarse in pieces]
+    size = sum(numbers for numbers, _ in sizes)
     async with peers(TRAINERS) as nodes, contextlib.AsyncExitStack() as stack:
         with tempfile.TemporaryDirectory() as folder:
             workers = [_worker(manifest, node, Path(folder) / node.id.hex()) for node in nodes]
@@ -90,7 +89,7 @@ async def _traffic(wire: Literal["sparse", "dense"], rounds: int) -> dict[str, f
                 began = time.perf_counter()
                 await asyncio.gather(
                     *(
-                        _agree(worker, part, which, versions, fine_each, each, number)
+                        _agree(worker, part, which, versions, *sizes[part], number)
                         for which, worker in enumerate(workers)
                         for part in range(rules.fragments)
                     )
@@ -119,7 +118,7 @@ def _worker(manifest: Manifest, node: Peer, folder: Path) -> DiLoCo:
 
 
 async def _agree(
-    worker: DiLoCo, part: int, which: int, versions: dict[int, int], fine: int, count: int, number: int
+    worker: DiLoCo, part: int, which: int, versions: dict[int, int], count: int, fine: int, number: int
 ) -> None:
     seed = 0 if number == 0 else which + 1
     numbers = np.random.default_rng(1000 * number + 10 * part + seed).standard_normal(count).astype(np.float32)

@@ -201,7 +201,7 @@ def test_what_an_expert_costs_is_known_without_torch(kind: str) -> None:
 
 
 DECODER = {"kind": "decoder", "expert": "swiglu", "heads": 4, "kv_heads": 2, "width": 32, "hidden": 24}
-MODELS_OF_TEXT = [DECODER, DECODER | {"dense": 2, "tied": True}]
+MODELS_OF_TEXT = [DECODER, DECODER | {"dense": 2, "tied": True}, DECODER | {"dense": 1, "layers": 0}]
 
 
 @pytest.mark.parametrize("changes", [{}, *MODELS_OF_TEXT])
@@ -213,6 +213,11 @@ def test_what_a_trunk_costs_is_known_without_torch(run: str, changes: dict[str, 
     kind, ends = MODELS[rules.model.kind], rules.ends
     network = build_trunk(rules, ends)
     assert sum(parameter.numel() for parameter in network.parameters()) == kind.numbers(rules.model, ends)
+    cut = [
+        (parameter.numel(), parameter.ndim < 2 or name.startswith("gates."))
+        for name, parameter in network.named_parameters()
+    ]
+    assert kind.parameters(rules.model, ends) == cut, "by which all cut it into the same fragments"
     rows, sequence = kind.rows(rules.model), bool(rules.model.sequence)
     h = torch.zeros(3, ends.inputs, dtype=torch.int64 if sequence else torch.float32)
     beside = network.beside(h)

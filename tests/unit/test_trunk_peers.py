@@ -5,7 +5,7 @@ import contextlib
 import re
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -49,14 +49,20 @@ PATIENCE_S = 120.0
 class Trainer:
     """A worker's part in the agreement, asked as compute asks it."""
 
-    def __init__(self, node: Peer, folder: Path, rules: Diloco = RULES) -> None:
+    def __init__(
+        self,
+        node: Peer,
+        folder: Path,
+        rules: Diloco = RULES,
+        sizes: Sequence[tuple[int, int]] = ((SIZE, FINE),) * PARTS,
+    ) -> None:
         self.node = node
         manifest = msgspec.structs.replace(MANIFEST, trunk=rules)
         directory = DHTDirectory(node.dht, node.rpc, Grid("digits", 2, (4, 4)), manifest.run_id)
         made = agreement_of(manifest, Members(node.rpc, node.dht, directory), folder)
         assert isinstance(made, DiLoCo)
         self.worker = made
-        self.worker._numbers = PARTS * SIZE
+        self.worker._sizes = [*sizes]
         self.worker.serve(trusting())
         self.versions: defaultdict[int, int] = defaultdict(int)
         self.numbers: dict[int, bytes] = {}
@@ -184,9 +190,10 @@ async def test_who_begins_with_another_trunk_is_not_followed_and_who_shouts_is_n
             await asyncio.gather(syncer.agree(part, draw(1)), other.agree(part, 100 * draw(2)))
             assert syncer.numbers[part] == other.numbers[part]
             assert f"{other.node.id.hex()[:8]} offered a difference" in caplog.text
-            unlike = Offer(part, 0, 0, FINE)
-            with pytest.raises(HearthError, match="numbers here and"):
-                await other.worker.agree(unlike, draw(3)[1:].tobytes(), time.monotonic() + PATIENCE_S)
+            other.worker._sizes[part] = SIZE - 1, FINE
+            del other.worker._fragments[part]
+            with pytest.raises(HearthError, match="has no fragment"):
+                await other.worker.agree(Offer(part, 0, 0, FINE), b"", time.monotonic() + PATIENCE_S)
         assert other.node.rpc.bans.score(syncer.node.id, time.monotonic()) > 0.0
 
 
@@ -266,7 +273,7 @@ async def test_with_one_liar_of_eight_the_others_learn_as_without_it(
             node = await stack.enter_async_context(peer(*(trainer.node for trainer in made[:1])))
             folder = tmp_path / str(number)
             folder.mkdir()
-            made.append(Trainer(node, folder, rules))
+            made.append(Trainer(node, folder, rules, [(len(digits().begun()), FINE)] * len(LIES)))
             await stack.enter_async_context(made[-1].worker)
         for part in range(1, len(LIES)):
             node = await stack.enter_async_context(peer(made[0].node))
@@ -477,11 +484,16 @@ async def test_one_peer_replaces_what_a_new_syncer_has_only_once(tmp_path: Path)
 
 
 @pytest.mark.timeout(1200)
-async def test_nobody_begins_more_fragments_than_the_trunk_has(tmp_path: Path) -> None:
-    async with trainers(tmp_path, 1) as ([trainer], _):
-        offer = FragmentOffer(PARTS, 0, b"", 16, FINE, "begin")
-        with pytest.raises(ProtocolError, match="more fragments"):
-            trainer.worker._begin(PARTS, offer, draw(1).tobytes())
+@pytest.mark.parametrize(("part", "size", "fine"), [(PARTS, SIZE, FINE), (0, SIZE - 1, FINE), (0, SIZE, FINE + 1)])
+async def test_nobody_begins_a_fragment_that_the_trunk_does_not_have(
+    tmp_path: Path, part: int, size: int, fine: int
+) -> None:
+    """Also where nobody trains: its size follows from the manifest."""
+    async with peer() as node:
+        backbone = Trainer(node, tmp_path).worker
+        backbone._claim(part)
+        with pytest.raises(ProtocolError, match="has no fragment"):
+            backbone._begin(part, FragmentOffer(part, 0, b"", 16, fine, "begin"), draw(1)[:size].tobytes())
 
 
 @pytest.mark.timeout(1200)

@@ -5,6 +5,7 @@ offers the same difference until it is answered, and a syncer counts it once.
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Collection
@@ -17,9 +18,10 @@ import numpy as np
 
 from core.averaging import codecs
 from core.averaging import fragment as fragments
-from core.averaging.fragment import Fragment
+from core.averaging.fragment import Fragment, size_of
 from core.averaging.outer import steps_between
 from core.contracts.errors import UNREADABLE, CallRefused, CallTimeout, HearthError, PeerUnreachable, ProtocolError
+from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.notices import Notice, notice
@@ -66,8 +68,12 @@ class DiLoCo(Agreement):
         """Of the fragments that are synced here; None: nobody has begun it."""
         self._claimed: dict[int, Claim] = {}
         self._asking: dict[int, asyncio.Lock] = {}
-        self._sizes: dict[int, tuple[int, int]] = {}
-        """Numbers of the fragments of the trainer here, and how many of them are fine."""
+        parameters = MODELS[manifest.model.kind].parameters(manifest.model, manifest.ends)
+        pieces = fragments.cut(parameters, self._rules.fragments)
+        self._sizes = [(size_of(fine) + size_of(coarse), size_of(fine)) for fine, coarse in pieces]
+        """Numbers of each fragment, and how many of them are fine."""
+        self._trained = set[int]()
+        """Fragments of which the trainer here has told."""
         self._differences = Differences()
         self._heard: dict[int, float] = {}
         """When a fragment was agreed on, unix time."""
@@ -83,7 +89,9 @@ class DiLoCo(Agreement):
         self._node.register(self._state, AskState, self._give, cost=4.0)
 
     async def __aenter__(self) -> Self:
-        self._fragments |= await asyncio.to_thread(self._kept.load, MOST)
+        for part, fragment in (await asyncio.to_thread(self._kept.load, MOST)).items():
+            with contextlib.suppress(ProtocolError):  # of a version that cut the trunk otherwise
+                self._fragments[part] = self._fitting(part, fragment)
         self._tending.start()
         return self
 
@@ -104,10 +112,10 @@ class DiLoCo(Agreement):
         return figures.of_fragments(self._fragments, self._leases.keepers)
 
     def progress(self, step: int) -> ProgressStatus | None:
-        if not self._sizes:
+        if not self._trained:
             return None
-        agreed = min(self._fragments[part].version if part in self._fragments else 0 for part in self._sizes)
-        return figures.to_next_turn(step, steps_between(agreed, self._rules.inner_steps), len(self._sizes))
+        agreed = min(self._fragments[part].version if part in self._fragments else 0 for part in self._trained)
+        return figures.to_next_turn(step, steps_between(agreed, self._rules.inner_steps), len(self._trained))
 
     def waits(self) -> Notice | None:
         """Only a newcomer does, until it knows all that is agreed or could not be told."""
@@ -121,8 +129,7 @@ class DiLoCo(Agreement):
         await self._kept.save_now_and_then(self._fragments)
         if self._node.hushed or not await self._leases.look():
             return
-        count = fragments.parts_of(self._numbers, self._rules.fragments)
-        kept = {part for one in self._leases.keepers.values() for part in one.versions if part < count}
+        kept = {part for one in self._leases.keepers.values() for part in one.versions if part < len(self._sizes)}
         claims, leaves = self._leases.due(kept)
         for part in claims:
             self._claim(part)
@@ -131,7 +138,7 @@ class DiLoCo(Agreement):
         await self._leases.tell()
 
     def _self(self) -> Keeper:
-        versions = dict.fromkeys(sorted(self._sizes.keys() | self._syncers.keys()), 0)
+        versions = dict.fromkeys(sorted(self._trained | self._syncers.keys()), 0)
         versions |= {part: fragment.version for part, fragment in self._fragments.items()}
         since = time.time() - AWAY_S
         follows = {part: lead for part, lead in self._leads.items() if self._heard.get(part, 0.0) >= since}
@@ -163,7 +170,7 @@ class DiLoCo(Agreement):
     async def _agree(self, offer: Offer, payload: bytes) -> tuple[Agreed, Payload]:
         numbers = np.frombuffer(payload, "<f4")
         if len(numbers):
-            self._trains(offer.part, (len(numbers), offer.fine))
+            self._trained.add(offer.part)
         if not offer.version or not offer.samples:
             answer = await self._ask(FragmentOffer(offer.part, 0, b"", 0, offer.fine, "ask"))
             if answer.kind == "none" and len(numbers):
@@ -184,16 +191,6 @@ class DiLoCo(Agreement):
         counted = not offer.version or counts(self._node.peer, offer.version)
         samples = min(fragment.samples, self._most().samples)
         return Agreed(offer.part, fragment.version, samples, answer.peers, counted), fragment.numbers.tobytes()
-
-    def _trains(self, part: int, size: tuple[int, int]) -> None:
-        """The trainer here has a fragment of that size: another one is of a manifest that was changed."""
-        self._sizes[part] = size
-        known = self._fragments.get(part)
-        if known is not None and (len(known.numbers), known.fine) != size:
-            del self._fragments[part]
-            if part in self._syncers:
-                self._leave(part)
-                self._claim(part)
 
     async def _ask(self, offer: FragmentOffer, payload: bytes = b"") -> FragmentAnswer:
         """Have the fragment's syncer answer, and follow it.
@@ -238,7 +235,7 @@ class DiLoCo(Agreement):
                 self._leases.failed(syncer)
                 raise CallRefused(f"Peer {syncer[:8]} is not followed by others.")
             if known and newer.version > known.version + fragments.STALE and self._together.comes_back(part):
-                for other in self._sizes.keys() - self._syncers.keys() - {part}:
+                for other in self._trained - self._syncers.keys() - {part}:
                     self._node.start(logged(self._look(other), "fragment"), "fragments after a while")
         elif answer.kind == "rounds":
             if known is None:
@@ -284,7 +281,7 @@ class DiLoCo(Agreement):
 
     def _parts(self) -> Collection[int]:
         """All that the trunk is cut into; none: the trainer here has not told of all yet."""
-        return self._sizes if sum(size for size, _ in self._sizes.values()) == self._numbers else ()
+        return self._trained if len(self._trained) == len(self._sizes) else ()
 
     def _can_be(self, part: int, newer: Fragment) -> bool:
         """Whether the trunk can have come so far since this PC heard of it last, if it did since it was started."""
@@ -328,8 +325,6 @@ class DiLoCo(Agreement):
 
     def _begin(self, part: int, offer: FragmentOffer, payload: bytes) -> None:
         numbers = codecs.decode(payload, "fp32", len(payload) // 4)
-        if offer.fine > len(numbers):
-            raise ProtocolError("A fragment has fewer numbers than it says.")
         self._fragments[part] = self._fitting(part, Fragment(numbers, offer.fine))
         self._syncers[part] = self._new_syncer(part, self._fragments[part])
 
@@ -337,23 +332,21 @@ class DiLoCo(Agreement):
         """What somebody says that a fragment is, without the momentum: nobody can try that, and it comes with rounds.
 
         Raises:
-            ProtocolError: it is none, or not like that of the trainer here.
+            ProtocolError: it is none, or of another size.
         """
         fragment = self._fitting(part, fragments.load(data, MOST))
         fragment.momentum = None
         return fragment
 
     def _fitting(self, part: int, fragment: Fragment) -> Fragment:
-        """A fragment as others have it, if it is like that of the trainer here.
+        """A fragment, if it has the size that follows from the manifest.
 
         Raises:
-            ProtocolError: it is not.
+            ProtocolError: it has not.
         """
         size = len(fragment.numbers), fragment.fine
-        if self._sizes.get(part, size) != size:
-            raise ProtocolError(f"Fragment {part} of the trunk has {self._sizes[part]} numbers here and {size} there.")
-        if sum(len(each.numbers) for each in {**self._fragments, part: fragment}.values()) > self._numbers:
-            raise ProtocolError("There are more fragments than the trunk has.")
+        if part >= len(self._sizes) or size != self._sizes[part]:
+            raise ProtocolError(f"The trunk has no fragment {part} of {size[0]} numbers.")
         return fragment
 
     def _note_given(self, part: int, peer: bytes, samples: int, size: int) -> None:

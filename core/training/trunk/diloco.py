@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from core.averaging.fragment import parts_of
+from core.averaging import fragment as fragments
+from core.averaging.fragment import size_of
 from core.averaging.outer import steps_between
 from core.contracts.errors import CheckpointError, HearthError
 from core.contracts.manifest import Manifest
@@ -30,8 +31,6 @@ from core.training.trunk.strategy import AGREED, Judge, Run, TrunkStrategy
 
 log = logging.getLogger(__name__)
 
-PIECE = 4096
-"""Numbers that stay together: a fragment takes every so many'th piece of the trunk, and so has some of all of it."""
 FACTOR = 2.0
 """The rate is raised so much at most: beyond it the trunks of many trainers drift apart, and experts cannot follow all.
 16 trainers ended 2.7%, 1.7% and 3.6% behind one with 1, 2 and 4; 64 trainers 7.4%, 6.6% and 7.2% (`bench convergence`,
@@ -50,8 +49,7 @@ class Fragment:
             coarse: all else.
         """
         self._slices = [*fine, *coarse]
-        self.fine = sum(piece.stop - piece.start for piece in fine)
-        self.size = sum(piece.stop - piece.start for piece in self._slices)
+        self.fine, self.size = size_of(fine), size_of(self._slices)
 
     def read(self, flat: Tensor) -> Tensor:
         """A copy of it, in the processor's memory."""
@@ -306,19 +304,14 @@ def cut(network: nn.Module, count: int) -> list[Fragment]:
     """The fragments of a trunk, the same on every machine.
 
     Args:
-        network: all parameters.
+        network: all parameters, as their kind declares them (`core.contracts.kinds`).
         count: of fragments, if none of them gets too large.
     """
-    fine: list[slice] = []
-    coarse: list[slice] = []
-    start = 0
-    for name, parameter in network.named_parameters():
-        kind = fine if parameter.ndim < 2 or name.startswith("gates.") else coarse
-        end = start + parameter.numel()
-        kind += [slice(at, min(at + PIECE, end)) for at in range(start, end, PIECE)]
-        start = end
-    count = parts_of(start, count)
-    return [Fragment(fine[part::count], coarse[part::count]) for part in range(count)]
+    parameters = (
+        (parameter.numel(), parameter.ndim < 2 or name.startswith("gates."))
+        for name, parameter in network.named_parameters()
+    )
+    return [Fragment(*pieces) for pieces in fragments.cut(parameters, count)]
 
 
 STRATEGY = DiLoCo
