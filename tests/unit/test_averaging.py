@@ -8,8 +8,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging import codecs, fragment, outer, sparse
-from core.averaging.fragment import STALE, Collecting, Encoder, Fragment, Round, decode, dump, largest, load
+from core.averaging import codecs, outer, sparse
+from core.averaging import collecting as collecting_module
+from core.averaging.collecting import Collecting
+from core.averaging.fragment import STALE, Encoder, Fragment, Round, decode, dump, largest, load
 from core.averaging.outer import NESTEROV, PLAIN
 from core.contracts.errors import ProtocolError
 from core.contracts.expert_calls import Codec
@@ -262,6 +264,23 @@ def test_a_young_fragment_that_was_read_is_written_and_told_of_as_it_was() -> No
     assert again.lately() == young.lately() == [(1, young.line)]
 
 
+@pytest.mark.parametrize("rounds", [0, 2, STALE + 1])
+def test_who_names_the_line_of_others_has_their_numbers(rounds: int) -> None:
+    syncer = collecting()
+    for version in range(1, 1 + rounds):
+        syncer.offer(A, version, 8, message(), 0.0)
+        syncer.make()
+    others, liar = load(dump(syncer.fragment), 9000), load(dump(syncer.fragment), 9000)
+    liar.numbers = liar.numbers + np.float32(1.0)
+    with pytest.raises(ProtocolError, match="not those to which its rounds led"):
+        load(dump(liar), 9000)
+    syncer.offer(A, 1 + rounds, 8, message(), 0.0)
+    made = syncer.make()
+    others.apply(made)
+    liar.apply(made)
+    assert others.line == syncer.fragment.line != liar.line, "who has come to other numbers finds it out"
+
+
 def test_the_mean_of_what_was_offered_is_added() -> None:
     syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
     for peer, value in ((A, 1.0), (B, -0.5)):
@@ -328,7 +347,7 @@ def test_hostile_offers_neither_stop_the_rounds_nor_fill_the_memory(monkeypatch:
     assert len(far) == len(message())
     with pytest.raises(ProtocolError, match="too far"):
         syncer.offer(A, 1, 8, far, 0.0)
-    monkeypatch.setattr(fragment, "HELD", 2 * len(message()))
+    monkeypatch.setattr(collecting_module, "HELD", 2 * len(message()))
     for peer, samples in ((A, 8), (B, 2**53), (C, 8)):
         assert syncer.offer(peer, 1, samples, message(65504.0), 0.0)
     made = syncer.make()

@@ -6,7 +6,8 @@ import logging
 import time
 from collections.abc import Callable
 
-from core.averaging.fragment import Collecting, Fragment
+from core.averaging.collecting import Collecting
+from core.averaging.fragment import Fragment
 from core.averaging.mean import JUDGED
 from core.contracts.errors import CallRefused, ProtocolError
 from core.contracts.trunk import Diloco
