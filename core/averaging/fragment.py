@@ -32,7 +32,7 @@ FARTHEST = 2.0**16
 PIECE = 4096
 """Numbers that stay together: a fragment takes every so many'th piece of the trunk, and so has some of all of it."""
 LARGEST = 4 << 20
-"""Numbers of a fragment at most: with its momentum it fits a message between peers."""
+"""Numbers of a fragment, as far as `PARTS` of them are enough: with its momentum it fits a message between peers."""
 DENSE, SPARSE = b"d", b"s"
 Numbers = NDArray[np.float32]
 Peer = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
@@ -59,20 +59,25 @@ def cut(parameters: Iterable[tuple[int, bool]], wanted: int) -> list[tuple[list[
 
     Args:
         parameters: how many numbers each has, and whether they are fine.
-        wanted: fragments, by the manifest; there are more if one would be too large.
+        wanted: fragments, by the manifest; there are more if one would be too large, and none without numbers.
     """
     fine, coarse, start = list[slice](), list[slice](), 0
     for numbers, is_fine in parameters:
         end = start + numbers
         (fine if is_fine else coarse).extend(slice(at, min(at + PIECE, end)) for at in range(start, end, PIECE))
         start = end
-    count = min(PARTS, max(wanted, math.ceil(start / LARGEST)))
+    count = min(PARTS, max(wanted, math.ceil(start / LARGEST)), max(len(fine), len(coarse)))
     return [(fine[part::count], coarse[part::count]) for part in range(count)]
 
 
 def size_of(pieces: Iterable[slice]) -> int:
     """Numbers in them."""
     return sum(piece.stop - piece.start for piece in pieces)
+
+
+def sizes_of(parameters: Iterable[tuple[int, bool]], wanted: int) -> list[tuple[int, int]]:
+    """The numbers of each fragment, and how many of them are fine; arguments as for `cut`."""
+    return [(size_of(fine) + size_of(coarse), size_of(fine)) for fine, coarse in cut(parameters, wanted)]
 
 
 def largest(count: int, fine: int) -> int:
@@ -238,12 +243,14 @@ def dump(fragment: Fragment) -> bytes:
     )
 
 
-def load(data: bytes, most: int) -> Fragment:
+def load(data: bytes, most: int, *, is_own: bool = False) -> Fragment:
     """A fragment from what `dump` gave.
 
     Args:
         data: of a peer or a disk.
         most: numbers that it may have.
+        is_own: of this PC's disk, where an older version of Hearth may have written it, with lines of rounds alone. It
+            goes on from the numbers.
 
     Raises:
         ProtocolError: it is none.
@@ -259,10 +266,10 @@ def load(data: bytes, most: int) -> Fragment:
         raise ProtocolError("This is no fragment of this run's trunk.")
     fragment = Fragment(codecs.decode(state.numbers, "fp32", count), state.fine, state.version, state.samples)
     fragment.momentum = None if state.momentum is None else codecs.decode(state.momentum, "fp32", count)
-    fragment.rounds.extend(state.rounds)
-    if state.rounds:
-        fragment.line = _line_after(state.lines[-2], state.rounds[-1], fragment.numbers)
-    if fragment.line != state.lines[-1]:
+    line = _line_after(state.lines[-2], state.rounds[-1], fragment.numbers) if state.rounds else fragment.line
+    if line == state.lines[-1]:
+        fragment.line, fragment._lines = line, deque(state.lines, maxlen=STALE + 1)
+        fragment.rounds.extend(state.rounds)
+    elif not is_own:
         raise ProtocolError("The numbers of this fragment are not those to which its rounds led.")
-    fragment._lines = deque(state.lines, maxlen=STALE + 1)
     return fragment

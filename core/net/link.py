@@ -263,6 +263,7 @@ class Link:
                     async for part in self._chunks(stream, begun, size, held):
                         parts.append(part)
                         room.arrived += len(part)
+                        self.used = self.heard
                 except BaseException:
                     room.release()
                     raise

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from core.averaging.fragment import Encoder, cut, decode, size_of
+from core.averaging.fragment import Encoder, decode, sizes_of
 from core.contracts import manifest as manifests
 from core.contracts.errors import HearthError
 from core.contracts.kinds import MODELS
@@ -73,8 +73,7 @@ async def _traffic(wire: Literal["sparse", "dense"], rounds: int) -> dict[str, f
     manifest = _run(wire)
     rules, model = manifest.trunk, manifest.model
     assert isinstance(rules, Diloco)
-    pieces = cut(MODELS[model.kind].parameters(model, manifest.ends), rules.fragments)
-    sizes = [(size_of(fine) + size_of(coarse), size_of(fine)) for fine, coarse in pieces]
+    sizes = sizes_of(MODELS[model.kind].parameters(model, manifest.ends), rules.fragments)
     size = sum(numbers for numbers, _ in sizes)
     async with peers(TRAINERS) as nodes, contextlib.AsyncExitStack() as stack:
         with tempfile.TemporaryDirectory() as folder:

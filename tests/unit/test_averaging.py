@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.averaging import codecs, outer, sparse
 from core.averaging import collecting as collecting_module
 from core.averaging.collecting import Collecting
-from core.averaging.fragment import STALE, Encoder, Fragment, Round, decode, dump, largest, load
+from core.averaging.fragment import STALE, Encoder, Fragment, Round, decode, dump, largest, load, sizes_of
 from core.averaging.outer import NESTEROV, PLAIN
 from core.contracts.errors import ProtocolError
 from core.contracts.expert_calls import Codec
@@ -279,6 +279,26 @@ def test_who_names_the_line_of_others_has_their_numbers(rounds: int) -> None:
     others.apply(made)
     liar.apply(made)
     assert others.line == syncer.fragment.line != liar.line, "who has come to other numbers finds it out"
+
+
+def test_what_an_older_version_left_on_this_disk_goes_on_from_its_numbers() -> None:
+    syncer = collecting()
+    syncer.offer(A, 1, 8, message(), 0.0)
+    syncer.make()
+    old = load(dump(syncer.fragment), 9000)
+    old._lines[-1] = b"of rounds alone."
+    for again in (load(dump(old), 9000, is_own=True), load(dump(old), 9000, is_own=True)):
+        assert (again.numbers == old.numbers).all() and (again.version, again.samples) == (2, old.samples)
+        assert again.lately() == [(2, Fragment(old.numbers, 100).line)], "the same on all PCs"
+    with pytest.raises(ProtocolError):
+        load(dump(old), 9000)
+
+
+@pytest.mark.parametrize("wanted", [1, 2, 16])
+def test_no_fragment_is_without_numbers(wanted: int) -> None:
+    sizes = sizes_of([(100, True), (5000, False)], wanted)
+    assert len(sizes) == min(wanted, 2) and all(count for count, _ in sizes)
+    assert (sum(count for count, _ in sizes), sum(fine for _, fine in sizes)) == (5100, 100)
 
 
 def test_the_mean_of_what_was_offered_is_added() -> None:

@@ -588,6 +588,7 @@ async def test_a_payload_on_its_way_over_a_connection_that_is_replaced_arrives(
     alice: RpcNode, bob: RpcNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "RETIRED_S", 0.1)
+    monkeypatch.setattr(limits, "IDLE_S", 1.0)
     old = await alice.pool.link(bob.peer)
     bob.limit(0, 256 * limits.KIB)  # it takes 4 seconds
     asked, until = msgspec.msgpack.encode(Number(1)), time.monotonic() + 60.0

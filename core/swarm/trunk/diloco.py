@@ -5,7 +5,6 @@ offers the same difference until it is answered, and a syncer counts it once.
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Collection
@@ -18,7 +17,7 @@ import numpy as np
 
 from core.averaging import codecs
 from core.averaging import fragment as fragments
-from core.averaging.fragment import Fragment, size_of
+from core.averaging.fragment import Fragment
 from core.averaging.outer import steps_between
 from core.contracts.errors import UNREADABLE, CallRefused, CallTimeout, HearthError, PeerUnreachable, ProtocolError
 from core.contracts.kinds import MODELS
@@ -53,6 +52,10 @@ MOST = (MAX_PAYLOAD - (1 << 20)) // 8
 """Numbers of a fragment: with its momentum it is one message."""
 
 
+class OtherSize(ProtocolError):
+    """A fragment as in another revision of the manifest, in which others may still be: that is no fault of theirs."""
+
+
 class DiLoCo(Agreement):
     """What this PC does for the fragments of one run: it follows those that its trainer works on, and syncs some."""
 
@@ -69,8 +72,7 @@ class DiLoCo(Agreement):
         self._claimed: dict[int, Claim] = {}
         self._asking: dict[int, asyncio.Lock] = {}
         parameters = MODELS[manifest.model.kind].parameters(manifest.model, manifest.ends)
-        pieces = fragments.cut(parameters, self._rules.fragments)
-        self._sizes = [(size_of(fine) + size_of(coarse), size_of(fine)) for fine, coarse in pieces]
+        self._sizes = fragments.sizes_of(parameters, self._rules.fragments)
         """Numbers of each fragment, and how many of them are fine."""
         self._trained = set[int]()
         """Fragments of which the trainer here has told."""
@@ -90,8 +92,11 @@ class DiLoCo(Agreement):
 
     async def __aenter__(self) -> Self:
         for part, fragment in (await asyncio.to_thread(self._kept.load, MOST)).items():
-            with contextlib.suppress(ProtocolError):  # of a version that cut the trunk otherwise
-                self._fragments[part] = self._fitting(part, fragment)
+            try:
+                self._check_size(part, len(fragment.numbers), fragment.fine)
+                self._fragments[part] = fragment
+            except OtherSize as error:  # the manifest was revised
+                log.warning("A fragment of the trunk on this disk cannot be used: %s", error)
         self._tending.start()
         return self
 
@@ -217,7 +222,9 @@ class DiLoCo(Agreement):
         try:
             await self._follow(offer.part, syncer, answer, data)
         except (ProtocolError, *UNREADABLE) as error:
-            self._node.strike(parse_peer(syncer), HOSTILE_POINTS)
+            self._leases.refused(syncer)
+            if not isinstance(error, OtherSize):
+                self._node.strike(parse_peer(syncer), HOSTILE_POINTS)
             raise CallRefused(f"Peer {syncer[:8]} answered with no fragment of the trunk: {error}") from error
         known = self._fragments.get(offer.part)
         done = offer.kind != "difference" or (known and known.is_settled(self._node.peer, offer.version))
@@ -292,8 +299,9 @@ class DiLoCo(Agreement):
         try:
             return await self._answer(context.peer, offer, payload)
         except ProtocolError as error:
-            log.warning("Peer %s offered what does not count: %s", peer_text(context.peer)[:8], error)
-            self._node.strike(context.peer, HOSTILE_POINTS)
+            if not isinstance(error, OtherSize):
+                log.warning("Peer %s offered what does not count: %s", peer_text(context.peer)[:8], error)
+                self._node.strike(context.peer, HOSTILE_POINTS)
             raise
 
     async def _answer(self, peer: PeerId, offer: FragmentOffer, payload: bytes) -> tuple[FragmentAnswer, bytes]:
@@ -324,30 +332,30 @@ class DiLoCo(Agreement):
         return told, data
 
     def _begin(self, part: int, offer: FragmentOffer, payload: bytes) -> None:
-        numbers = codecs.decode(payload, "fp32", len(payload) // 4)
-        self._fragments[part] = self._fitting(part, Fragment(numbers, offer.fine))
+        count = len(payload) // 4
+        self._check_size(part, count, offer.fine)
+        self._fragments[part] = Fragment(codecs.decode(payload, "fp32", count), offer.fine)
         self._syncers[part] = self._new_syncer(part, self._fragments[part])
 
     def _loaded(self, part: int, data: bytes) -> Fragment:
         """What somebody says that a fragment is, without the momentum: nobody can try that, and it comes with rounds.
 
         Raises:
-            ProtocolError: it is none, or of another size.
+            ProtocolError: it is none, or another one (`OtherSize`).
         """
-        fragment = self._fitting(part, fragments.load(data, MOST))
+        fragment = fragments.load(data, MOST)
+        self._check_size(part, len(fragment.numbers), fragment.fine)
         fragment.momentum = None
         return fragment
 
-    def _fitting(self, part: int, fragment: Fragment) -> Fragment:
-        """A fragment, if it has the size that follows from the manifest.
+    def _check_size(self, part: int, count: int, fine: int) -> None:
+        """Whether the trunk has a fragment of that size, which follows from the manifest.
 
         Raises:
-            ProtocolError: it has not.
+            OtherSize: it has not.
         """
-        size = len(fragment.numbers), fragment.fine
-        if part >= len(self._sizes) or size != self._sizes[part]:
-            raise ProtocolError(f"The trunk has no fragment {part} of {size[0]} numbers.")
-        return fragment
+        if part >= len(self._sizes) or (count, fine) != self._sizes[part]:
+            raise OtherSize(f"The trunk has no fragment {part} of {count} numbers.")
 
     def _note_given(self, part: int, peer: bytes, samples: int, size: int) -> None:
         self.saw(peer, samples, part)

@@ -48,7 +48,7 @@ class Kept:
                     data = file.read()
                 if hashlib.sha256(data[DIGEST:]).digest() != data[:DIGEST]:
                     raise ProtocolError("its hash is wrong")
-                found[part] = load(data[DIGEST:], most)
+                found[part] = load(data[DIGEST:], most, is_own=True)
                 self._lines[part] = found[part].line
             except FileNotFoundError:
                 continue
