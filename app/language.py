@@ -18,7 +18,7 @@ from PySide6.QtCore import QCoreApplication, QDate, QLibraryInfo, QLocale, QTime
 from PySide6.QtGui import QGuiApplication
 
 from core.contracts import words
-from core.contracts.notices import CONTEXT, Language, Notice
+from core.contracts.notices import CONTEXT, Language, Notice, tenths
 
 WINDOW, SETTINGS, RUNS, WORKER = "window", "settings", "runs", CONTEXT
 """Contexts: the app's own texts, those that settings are declared with, the worker's sentences."""
@@ -291,7 +291,7 @@ WORKERS = Language(
         "count": lambda number, _: locale().toString(float(number), "f", 0),
         "temperature": lambda celsius, _: temperature(celsius),
         "whole": lambda number, _: locale().toString(float(number), "f", 0),
-        "signed": lambda number, _: ("+" if number >= 0 else "") + locale().toString(float(number), "f", 1),
+        "signed": lambda number, _: ("+" if tenths(number) >= 0 else "") + locale().toString(tenths(number), "f", 1),
     },
 )
 """The worker's notices in the window's language."""

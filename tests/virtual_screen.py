@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from Xlib import XK, X, display
 
 SIZE = "1440x900x24"
-DEADLINE_S = 60.0
+DEADLINE_S = 240.0
 DIES_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]
 
 

@@ -174,7 +174,7 @@ class HelpBrowser(QTextBrowser):
         form.setCellSpacing(0)
         form.setTopMargin(look.S)
         form.setBottomMargin(look.M)
-        form.setWidth(QTextLength(QTextLength.Type.PercentageLength, 99.9))  # Qt rounds columns up
+        form.setWidth(QTextLength(QTextLength.Type.PercentageLength, 99.5))  # Qt rounds each column up
         table.setFormat(form)
         letters = QTextCharFormat()
         letters.setFontWeight(QFont.Weight.DemiBold)

@@ -51,6 +51,8 @@ class Saver(QObject):
         self._values: dict[str, Any] = {}
         """The settings, as far as a worker has told them."""
         self._is_black = False
+        self._why = ""
+        """What the user is told when it has ended."""
         self._since = QElapsedTimer()
         self._black = QTimer(self, singleShot=True)
         self._black.timeout.connect(self._look)
@@ -67,6 +69,8 @@ class Saver(QObject):
 
     def close(self) -> None:
         """After the event loop."""
+        if self._why:
+            print(f"hearth: {self._why}", file=sys.stderr)  # noqa: T201
         self._feed.stop()
         self._surroundings.close()
         self._signals.close()
@@ -96,7 +100,7 @@ class Saver(QObject):
     def _look(self) -> None:
         around = self._surroundings
         if self._host is None and around.on_battery:
-            print(f"hearth: {ON_BATTERY}", file=sys.stderr)  # noqa: T201
+            self._why = ON_BATTERY
             self.end()
         elif self._host is None and around.locked:
             self.end()

@@ -24,12 +24,8 @@ def encode(numbers: Numbers, codec: Codec) -> bytes:
         return numbers.astype("<f4", copy=False).tobytes()
     if codec == "fp16":
         return _halves(numbers)
-    blocks = _blocks(numbers)
-    scales = np.maximum(blocks.max(axis=1), -blocks.min(axis=1)) / np.float32(127)
-    scaled = blocks / np.where(scales > 0, scales, np.float32(1))[:, None]
-    rounded = np.rint(scaled, out=scaled).astype(np.int8)
-    data: bytes = scales.astype("<f4").tobytes() + rounded.reshape(-1)[: len(numbers)].tobytes()
-    return data
+    scales, multiples = in_multiples(numbers, BLOCK, 127)
+    return scales.astype("<f4").tobytes() + multiples.reshape(-1)[: len(numbers)].tobytes()
 
 
 def decode(data: bytes | bytearray | memoryview, codec: Codec, count: int) -> Numbers:
@@ -46,7 +42,7 @@ def decode(data: bytes | bytearray | memoryview, codec: Codec, count: int) -> Nu
         numbers = _of_halves(np.frombuffer(data, "<i2"))
     else:
         cut = 4 * math.ceil(count / BLOCK)
-        blocks = _blocks(np.frombuffer(data[cut:], np.int8).astype(np.float32))
+        blocks = _blocks(np.frombuffer(data[cut:], np.int8).astype(np.float32), BLOCK)
         with np.errstate(all="ignore"):
             blocks *= np.frombuffer(data[:cut], "<f4")[:, None]
         numbers = blocks.reshape(-1)[:count]
@@ -54,6 +50,24 @@ def decode(data: bytes | bytearray | memoryview, codec: Codec, count: int) -> Nu
     if not -largest <= numbers.min(initial=0) <= numbers.max(initial=0) <= largest:  # NaN is in no order
         raise ProtocolError("Numbers came that are not finite.")
     return numbers
+
+
+def in_multiples(numbers: Numbers, block: int, greatest: int) -> tuple[Numbers, NDArray[np.int8]]:
+    """What is nearest to finite numbers [count] among the multiples of one scale for each block of them.
+
+    Args:
+        numbers: to be rounded.
+        block: how many have the same scale.
+        greatest: multiple, up to 127; that of the greatest number in a block.
+
+    Returns:
+        The scales [blocks], and the multiples [blocks, block], the last block filled up with 0.
+    """
+    blocks = _blocks(numbers, block)
+    scales = np.maximum(blocks.max(axis=1), -blocks.min(axis=1)) / np.float32(greatest)
+    scales[scales < np.finfo(np.float32).tiny] = 0  # too coarse themselves
+    scaled = blocks / np.where(scales > 0, scales, np.float32(1))[:, None]
+    return scales, np.rint(scaled, out=scaled).astype(np.int8)
 
 
 def _halves(numbers: Numbers) -> bytes:
@@ -79,7 +93,7 @@ def _of_halves(halves: NDArray[np.int16]) -> Numbers:
     return numbers
 
 
-def _blocks(numbers: Numbers) -> Numbers:
-    """[blocks, BLOCK], the last one filled up with 0."""
-    missing = -len(numbers) % BLOCK
-    return (np.pad(numbers, (0, missing)) if missing else numbers).reshape(-1, BLOCK)
+def _blocks(numbers: Numbers, block: int) -> Numbers:
+    """[blocks, block], the last one filled up with 0."""
+    missing = -len(numbers) % block
+    return (np.pad(numbers, (0, missing)) if missing else numbers).reshape(-1, block)

@@ -26,6 +26,7 @@ class Collecting:
             patience_s: that an offer waits for others at most, and the greatest grace.
         """
         self.fragment = fragment
+        self._encoder = Encoder()
         self._quorum, self._patience_s = quorum, patience_s
         self._offers: dict[bytes, tuple[int, int, bytes, float]] = {}
         """By trainer: version, samples, message, length of the difference."""
@@ -132,7 +133,7 @@ class Collecting:
         dense = all(message[:1] == DENSE for message in messages)
         if dense or sum(map(len, messages)) > largest(len(fragment.numbers), fragment.fine):
             changed = outer.change(NESTEROV if dense else PLAIN, mean, fragment.momentum, share)
-            parts = [(1.0, Encoder().encode(changed, fragment.fine, is_sparse=False))]
+            parts = [(1.0, self._encoder.encode(changed, fragment.fine, is_sparse=False))]
         else:
             counting = zip(factors, messages, strict=True)
             parts = [(PLAIN.rate * share * factor, message) for factor, message in counting if factor]

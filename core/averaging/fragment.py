@@ -9,16 +9,16 @@ import hashlib
 import math
 from collections import deque
 from collections.abc import Iterable
+from types import ModuleType
 from typing import Annotated
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging import codecs, outer, sparse
+from core.averaging import codecs, dense, outer, sparse
 from core.averaging.outer import NESTEROV, PLAIN
 from core.contracts.errors import UNREADABLE, ProtocolError
-from core.contracts.expert_calls import encoded_size
 from core.contracts.trunk import PARTS, check_possible
 
 STALE = 3
@@ -33,25 +33,45 @@ PIECE = 4096
 """Numbers that stay together: a fragment takes every so many'th piece of the trunk, and so has some of all of it."""
 LARGEST = 4 << 20
 """Numbers of a fragment, as far as `PARTS` of them are enough: with its momentum it fits a message between peers."""
-DENSE, SPARSE = b"d", b"s"
+DENSE, SPARSE = b"4", b"s"
+FORMS = {DENSE: dense, SPARSE: sparse}
+"""How the numbers travel that are not fine."""
 Numbers = NDArray[np.float32]
 Peer = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Version = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
+class Feedback:
+    """Encodes one difference after the other in one form, each with what was left of those before."""
+
+    def __init__(self, form: ModuleType) -> None:
+        """
+        Args:
+            form: one of `FORMS`.
+        """
+        self._form = form
+        self._left: Numbers | None = None
+
+    def encode(self, difference: Numbers) -> bytes:
+        """What travels of a difference [count], always of the same count."""
+        form = self._form
+        total = difference if self._left is None else np.float32(form.KEPT) * self._left + difference
+        total = np.clip(total, -codecs.LARGEST_HALF, codecs.LARGEST_HALF)
+        data: bytes = form.encode(total)
+        self._left = total - form.decode(data, len(total))
+        return data
+
+
 class Encoder:
-    """Makes the messages of one trainer about one fragment."""
+    """Makes the messages of one sender about one fragment: a trainer's differences, or a syncer's rounds."""
 
     def __init__(self) -> None:
-        self._feedback = sparse.Feedback()
+        self._feedback = {mark: Feedback(form) for mark, form in FORMS.items()}
 
     def encode(self, difference: Numbers, fine: int, is_sparse: bool) -> bytes:
         """What travels of a finite difference [count], whose first `fine` numbers are not rounded to few bits."""
-        coarse = np.clip(difference[fine:], -codecs.LARGEST_HALF, codecs.LARGEST_HALF)
-        head = codecs.encode(difference[:fine], "fp16")
-        if is_sparse:
-            return SPARSE + head + self._feedback.encode(coarse)
-        return DENSE + head + codecs.encode(coarse, "int8")
+        mark = SPARSE if is_sparse else DENSE
+        return mark + codecs.encode(difference[:fine], "fp16") + self._feedback[mark].encode(difference[fine:])
 
 
 def cut(parameters: Iterable[tuple[int, bool]], wanted: int) -> list[tuple[list[slice], list[slice]]]:
@@ -82,7 +102,7 @@ def sizes_of(parameters: Iterable[tuple[int, bool]], wanted: int) -> list[tuple[
 
 def largest(count: int, fine: int) -> int:
     """Bytes of the longest message about so many numbers."""
-    return 1 + 2 * fine + encoded_size("int8", count - fine)
+    return 1 + 2 * fine + dense.encoded_size(count - fine)
 
 
 def decode(message: bytes, count: int, fine: int) -> Numbers:
@@ -92,12 +112,11 @@ def decode(message: bytes, count: int, fine: int) -> Numbers:
         ProtocolError: the bytes are none.
     """
     cut = 1 + 2 * fine
-    coarse, rest = message[:1], memoryview(message)[cut:]
-    if coarse not in (DENSE, SPARSE):
+    form = FORMS.get(message[:1])
+    if form is None:
         raise ProtocolError("A difference came in an unknown form.")
     head = codecs.decode(memoryview(message)[1:cut], "fp16", fine)
-    tail = sparse.decode(rest, count - fine) if coarse == SPARSE else codecs.decode(rest, "int8", count - fine)
-    difference = np.concatenate([head, tail])
+    difference = np.concatenate([head, form.decode(memoryview(message)[cut:], count - fine)])
     if np.abs(difference).max(initial=0.0) > FARTHEST:
         raise ProtocolError("A difference came that is too far.")
     return difference

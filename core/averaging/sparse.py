@@ -1,8 +1,8 @@
 """Differences in 2 bits for one number of 64, for slow links (SparseLoCo, arXiv 2508.15706).
 
 Of each 4,096 numbers the 64 greatest travel: their places in 12 bits each, and of each value its sign and one of two
-magnitudes, which the block names as fp16. That is 116 bytes for 16 KiB. What was not sent is not lost: `Feedback` adds
-it to what is sent next.
+magnitudes, which the block names as fp16. That is 116 bytes for 16 KiB. What was not sent is not lost:
+`core.averaging.fragment.Feedback` adds it to what is sent next.
 
 A block on the wire: the smaller and the greater magnitude (fp16, little endian), then its entries in the order of their
 places, 14 bits each: place, sign, which magnitude. The last block is as long as what is left and has its share of them.
@@ -57,20 +57,6 @@ def decode(data: bytes | memoryview, count: int) -> Numbers:
     if whole < count:
         _decode(data[cut:], _entries(count - whole), numbers[whole:].reshape(1, -1))
     return numbers
-
-
-class Feedback:
-    """Encodes one difference after the other, each with what was left of those before."""
-
-    def __init__(self) -> None:
-        self._left: Numbers | None = None
-
-    def encode(self, difference: Numbers) -> bytes:
-        """What travels of a difference [count], always of the same count."""
-        total = difference if self._left is None else KEPT * self._left + difference
-        data = encode(total)
-        self._left = total - decode(data, len(total))
-        return data
 
 
 def _entries(length: int) -> int:

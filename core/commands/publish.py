@@ -23,8 +23,10 @@ TOKENS = (
     "By it alone nobody is let in: each volunteer needs a link with a token. They send you what `hearth address` "
     "prints there, and you send them what this prints: hearth access grant {run} ADDRESS --name NAME"
 )
-HEARS_S = 30.0
-"""A peer that has the run asks another one for a newer manifest every 10 s."""
+HEARS_S = 120.0
+"""A peer that has the run asks another one for a newer manifest every 10 s; that one may have to hear of it, too."""
+BEGINS_S = 10.0
+"""For a peer that has just heard of it and begins the run anew: it does not answer meanwhile."""
 AGAIN_S = 2.0
 
 
@@ -89,6 +91,7 @@ def _asked(client: ControlClient, signed: Manifest) -> dict[str, str]:
     answers = {}
     for address in signed.bootstrap:
         if (peer := address.partition("@")[0]) != me:
+            print(f"Asking peer {called(peer)} for it.", flush=True)
             said = answers[peer] = _silence(client, signed, address)
             said = said.replace(f"Peer {called(peer)}", "it")
             told = f"does not give it to others: {said}" if said else f"gives revision {signed.revision} to others."
@@ -100,16 +103,24 @@ def _asked(client: ControlClient, signed: Manifest) -> dict[str, str]:
 
 def _silence(client: ControlClient, signed: Manifest, address: str) -> str:
     """Why a peer does not give this manifest; empty: it does."""
-    link, until = RunLink(signed.run_id, str(signed.organiser), (address,)), time.monotonic() + HEARS_S
+    link = RunLink(signed.run_id, str(signed.organiser), (address,))
+    before, asked = 0, 0.0
     while True:
         try:
             found = client.call("run_details", RunParams(str(link)), RunDetails, FETCH_S).manifest.revision
         except HearthError as error:
             why = error.notice.args.get("why") if error.notice.code == "run.link_nobody" else None
             alone = [one for one in why if isinstance(one, Notice)] if isinstance(why, list) else []
-            return english(alone or error.notice)  # the link names this peer only
-        if found >= signed.revision:
-            return ""
-        if time.monotonic() > until:
-            return f"it still has revision {found}."
+            said = english(alone or error.notice)  # the link names this peer only
+        else:
+            if found >= signed.revision:
+                return ""
+            said = f"it still has revision {found}."
+            if not before:
+                peer = called(address.partition("@")[0])
+                print(f"Waiting up to {HEARS_S:.0f} s for peer {peer}, which still has revision {found}.", flush=True)
+            before = found
+        asked = asked or time.monotonic()  # the first time may have taken long
+        if time.monotonic() - asked > (HEARS_S if before else BEGINS_S):
+            return said
         time.sleep(AGAIN_S)

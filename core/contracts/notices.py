@@ -167,6 +167,11 @@ class Language:
         return self._sentence(more, now, 0)
 
 
+def tenths(number: float) -> float:
+    """Rounded to one digit after the point, and 0 without a minus."""
+    return round(number, 1) + 0.0
+
+
 FORMATS: dict[str, Format] = {
     "clock": clock,
     "countdown": lambda moment, now: countdown(moment - now),
@@ -179,7 +184,7 @@ FORMATS: dict[str, Format] = {
     "count": lambda number, _: f"{number:,}",
     "whole": lambda number, _: f"{number:.0f}",
     "temperature": lambda celsius, _: f"{celsius:.0f} °C",
-    "signed": lambda number, _: f"{number:+.1f}",
+    "signed": lambda number, _: f"{tenths(number):+.1f}",
     "digits": lambda number, _: str(number),
     "peer": lambda peer, _: called(peer),
 }

@@ -47,11 +47,11 @@ class Local(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Diloco(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="strategy", tag="diloco"):
-    """Trainers take steps of their own, and agree now and then on what these came to: hundreds of times less traffic
+    """Trainers take steps of their own, and agree now and then on what these came to: 70 to 200 times less traffic
     than a common step for each batch (arXiv 2311.08105, 2604.21428)."""
 
     inner_steps: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 32
-    """Between two times that the same fragment of the trunk is agreed on; 4 at first, and twice as many after each 64
+    """Between two times that the same fragment of the trunk is agreed on; 1 at first, and twice as many after each 64
     agreements."""
     fragments: Annotated[int, msgspec.Meta(ge=1, le=PARTS)] = 4
     """Into which the trunk is cut; more if one would be larger than a message may be. They take turns."""
@@ -60,7 +60,7 @@ class Diloco(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     grace_s: Annotated[float, msgspec.Meta(gt=0.0, le=3600.0)] = 30.0
     """The longest that a round waits for a trainer. Nobody's training waits meanwhile."""
     wire: Literal["measured", "sparse", "dense"] = "measured"
-    """How differences travel: sparse in 2 bits, dense in 8, or as each trainer's measured bandwidth has it."""
+    """How differences travel: sparse in 2 bits, dense in 4, or as each trainer's measured bandwidth has it."""
 
 
 class Dedloc(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="strategy", tag="dedloc"):

@@ -73,6 +73,10 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
         peers = {member.peer for member in self.members}
         return len(peers) == len(self.members) == len(self.sends) == len(self.shares) and sum(self.shares) > 0
 
+    def givers(self) -> list[bytes]:
+        """The members that send something."""
+        return [member.peer for member, sends in zip(self.members, self.sends, strict=True) if sends]
+
     def trainers(self) -> list[bytes]:
         """The members that take the step."""
         helps = self.helps or (False,) * len(self.members)

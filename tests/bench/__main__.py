@@ -132,9 +132,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--strategies",
         nargs="*",
-        choices=list({**workers.TRUNKS, **restarts.TRUNKS}),
+        choices=list({**workers.TRUNKS, **restarts.TRUNKS, **ARMS}),
         default=[],
-        help="trunk --only workers (not vc_asgd), or restarts (not local): so agreed",
+        help="trunk --only workers (not vc_asgd), restarts (not local) or convergence: so agreed",
     )
     parser.add_argument(
         "--samples",
@@ -154,8 +154,9 @@ def main() -> int:
     """Run one benchmark."""
     parser = _parser()
     options = parser.parse_args()
-    for part, agree in {"workers": workers.TRUNKS, "restarts": restarts.TRUNKS}.items():
-        if part in options.only and (others := {*options.strategies} - agree.keys()):
+    known = {"workers": [*workers.TRUNKS], "restarts": [*restarts.TRUNKS], "convergence": [*ARMS]}
+    for part, agree in known.items():
+        if part in options.only and (others := {*options.strategies}.difference(agree)):
             parser.error(f"trunk --only {part} has no trainers that agree so: {', '.join(sorted(others))}.")
     if options.trunk is not None and options.keep:
         parser.error("The help page has no table of trunks.")

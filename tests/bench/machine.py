@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import statistics
 import sys
 from collections.abc import Sequence
@@ -27,7 +28,7 @@ def describe() -> dict[str, object]:
 def _processor() -> str:
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+    return re.sub(r"\((R|TM)\)|\bProcessor\b", "", names[0]).strip() if names else platform.machine()
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:

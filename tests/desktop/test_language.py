@@ -111,6 +111,15 @@ def test_days_and_clocks_are_written_as_the_locale_has_them(name: str, days: str
     assert "|".join(told_clocks).replace("\u202f", " ") == clocks
 
 
+def test_next_to_nothing_has_no_minus(qtbot: QtBot) -> None:
+    speak("de")
+    try:
+        assert told(notice("doctor.clock_off", seconds=-0.04)) == "+0,0 s gegenüber anderen Peers"
+        assert told(notice("doctor.clock_off", seconds=-0.06)) == "-0,1 s gegenüber anderen Peers"
+    finally:
+        speak("system")
+
+
 @pytest.mark.parametrize(
     "wished,word,figure", [("de_AT.UTF-8", "Übersicht", "1.234,5"), ("en_US.UTF-8", "Home", "1,234.5")]
 )

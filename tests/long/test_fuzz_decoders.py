@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import torch
 
-from core.averaging import codecs, fragment, packing, sparse
+from core.averaging import codecs, dense, fragment, packing, sparse
 from core.community import payloads
 from core.contracts import control, dht, manifest, trunk_calls, trunk_rounds
 from core.contracts import hosting as hosting_calls
@@ -294,6 +294,7 @@ CASES = {
     "tensors, fp32": Case([codecs.encode(NUMBERS, "fp32")], partial(codecs.decode, codec="fp32", count=len(NUMBERS))),
     "tensors, fp16": Case([codecs.encode(NUMBERS, "fp16")], partial(codecs.decode, codec="fp16", count=len(NUMBERS))),
     "tensors, int8": Case([codecs.encode(NUMBERS, "int8")], partial(codecs.decode, codec="int8", count=len(NUMBERS))),
+    "tensors, dense": Case([dense.encode(NUMBERS)], partial(dense.decode, count=len(NUMBERS))),
     "tensors, sparse": Case([sparse.encode(NUMBERS)], partial(sparse.decode, count=len(NUMBERS))),
     "tensors, packed": Case([packing.pack(NUMBERS)], partial(packing.unpack, numbers=len(NUMBERS))),
     "difference of a trunk": Case([fragment.Encoder().encode(NUMBERS, 8, coarse) for coarse in (False, True)],

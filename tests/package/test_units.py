@@ -18,6 +18,8 @@ from tests.workers import agreed, wait_until
 
 SYSTEMD = ["systemd", "systemd-sysv", "libpam-systemd"]
 RUN = "root/digits.json"
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+"""Nothing else of the environment comes along: the screen of tests has no system bus."""
 Command = Callable[..., str]
 """Runs a command to its end; what it printed, also if it failed."""
 
@@ -34,7 +36,9 @@ def booted(root: CleanRoot) -> Iterator[Command]:
 
         def run(*words: str) -> str:
             inside = ["nsenter", f"--target={init.pid}", "--all", *words]
-            return subprocess.run(inside, capture_output=True, text=True, timeout=120, check=False).stdout
+            return subprocess.run(
+                inside, env={"PATH": PATH}, capture_output=True, text=True, timeout=120, check=False
+            ).stdout
 
         wait_until(lambda: run("systemctl", "is-system-running").strip() in ("running", "degraded"), "the system")
         try:

@@ -39,6 +39,7 @@ def frozen(running: RunningWorker) -> Iterator[None]:
 def trained_alone(running: RunningWorker) -> int:
     """The step of one that has taken some without others, as soon as it has."""
     wait_until(lambda: not running.ask("trunk", {}, TrunkStatus).parts, "a trunk that nobody else has", PATIENCE_S)
+    running.give(100)
     begun = running.status().step
     return running.until(lambda status: status.step > begun + 20, "steps of one alone", PATIENCE_S).step
 

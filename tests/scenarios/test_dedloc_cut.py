@@ -4,11 +4,21 @@ from pathlib import Path
 
 import pytest
 
+from core.contracts.status import Status
 from tests.swarm.namespaces import Internet
 from tests.swarm.nat_workers import WorkerPeer
-from tests.swarm.trunks import Log, Trunks, lost, manifest
+from tests.swarm.trunks import PATIENCE_S, Log, Trunks, lost, manifest
+from tests.workers import wait_until
 
 NAMES = ("first", "second", "third")
+ALONE = 100
+"""Steps of the one that is cut off, of a batch each: by its own data its trunk is better than the others' is then."""
+
+
+def steps(trainer: WorkerPeer) -> int:
+    """That a trainer has taken, with others or alone."""
+    [run] = trainer.ask("status", Status).runs
+    return run.step
 
 
 @pytest.mark.usefixtures("namespaces")
@@ -37,7 +47,8 @@ def test_one_that_is_cut_off_costs_the_others_a_round_at_most_and_is_in_step_whe
         for name in ("first", "second"):
             assert logs[name].waited()[trainers["third"].name[:8]] <= 1, "it was waited for in more than one round"
 
-        log = Log(trainers["third"].folder)
+        log, begun = Log(trainers["third"].folder), steps(trainers["third"])
+        wait_until(lambda: steps(trainers["third"]) > begun + ALONE, "many small steps alone", PATIENCE_S)
         trainers["third"].host.mend()
         met = trunks.joined(*NAMES, after=met)
         trunks.together(*NAMES, after=met + 1)

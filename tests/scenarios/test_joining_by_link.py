@@ -71,7 +71,7 @@ def test_one_command_signs_joins_asks_the_peers_that_are_named_and_prints_the_li
         assert hearth(other.folder, "run", "join", link, "--yes").returncode == 0
         path.write_text(f'bootstrap = ["{address}"]\nrevision = 3\n{TINY}')
         said = hearth(running.folder, "run", "publish", str(path))
-        assert said.returncode == 0 and "now uses revision 3" in said.stdout, said.stderr
+        assert said.returncode == 0 and "now uses revision 3" in said.stdout, said.stdout
         assert "gives revision 3 to others" in said.stdout and said.stdout.splitlines()[-1] == link
         [kept] = (keeper / "runs").glob("tiny-*/manifest.json")
         assert manifest.load(str(kept)).revision == 3, "it waited until that is true"

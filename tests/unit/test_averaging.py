@@ -8,10 +8,22 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.averaging import codecs, outer, sparse
+from core.averaging import codecs, dense, outer, sparse
 from core.averaging import collecting as collecting_module
 from core.averaging.collecting import Collecting
-from core.averaging.fragment import STALE, Encoder, Fragment, Round, decode, dump, largest, load, sizes_of
+from core.averaging.fragment import (
+    FARTHEST,
+    STALE,
+    Encoder,
+    Feedback,
+    Fragment,
+    Round,
+    decode,
+    dump,
+    largest,
+    load,
+    sizes_of,
+)
 from core.averaging.outer import NESTEROV, PLAIN
 from core.contracts.errors import ProtocolError
 from core.contracts.expert_calls import Codec
@@ -39,7 +51,7 @@ def test_sparse_numbers_are_the_greatest_and_as_many_bytes_as_foretold(count: in
 
 
 def test_what_sparse_messages_leave_out_comes_later() -> None:
-    feedback, steady = sparse.Feedback(), draw(8192)
+    feedback, steady = Feedback(sparse), draw(8192)
     sent = sum((sparse.decode(feedback.encode(steady), 8192) for _ in range(400)), start=np.zeros(8192, np.float32))
     along = float(sent @ steady / (np.linalg.norm(sent) * np.linalg.norm(steady)))
     assert along > 0.8, "little of what was left out came later"
@@ -47,9 +59,48 @@ def test_what_sparse_messages_leave_out_comes_later() -> None:
     assert along > 2 * float(once @ steady / (np.linalg.norm(once) * np.linalg.norm(steady)))
     small = np.full(4096, 1e-3, np.float32)
     small[:64] = 10.0  # always the greatest
-    feedback = sparse.Feedback()
+    feedback = Feedback(sparse)
     arrived = sum((sparse.decode(feedback.encode(small), 4096) for _ in range(50)), start=np.zeros(4096, np.float32))
     assert arrived[:64] == pytest.approx(50 * small[:64], rel=0.01), "what is sent whole is not sent again"
+
+
+@pytest.mark.parametrize("count", [0, 1, 64, 127, 128, 129, 20_000])
+def test_dense_numbers_are_near_and_as_many_bytes_as_foretold(count: int) -> None:
+    numbers = draw(count) * np.logspace(-30, 4, count, dtype=np.float32)
+    data = dense.encode(numbers)
+    assert len(data) == dense.encoded_size(count) and dense.encoded_size(128) == 68
+    back = dense.decode(data, count)
+    for start in range(0, count, dense.BLOCK):
+        block, came = numbers[start : start + dense.BLOCK], back[start : start + dense.BLOCK]
+        assert came == pytest.approx(block, abs=float(np.abs(block).max()) / 14 * 1.001)
+        assert np.abs(came).max() == pytest.approx(np.abs(block).max())
+    assert dense.encode(back) == data
+    assert not any(dense.encode(np.zeros(count, np.float32))), "who has learnt nothing may say so again and again"
+
+
+@pytest.mark.parametrize("size", [1e-45, 1e-44, 1e-38, 65504.0])
+def test_dense_numbers_may_be_tiny_or_huge(size: float) -> None:
+    numbers = draw(1000).clip(-1, 1) * np.float32(size)
+    assert dense.decode(dense.encode(numbers), 1000) == pytest.approx(numbers, abs=max(size / 14 * 1.001, 1e-37))
+
+
+def test_what_dense_messages_round_away_comes_later() -> None:
+    steady = draw(8192)
+    steady[:64] *= 100  # beside them the others of their block are rounded to nothing
+    feedback = Feedback(dense)
+    sent = sum((dense.decode(feedback.encode(steady), 8192) for _ in range(100)), start=np.zeros(8192, np.float32))
+    assert sent / 100 == pytest.approx(steady, abs=0.5), "small ones are left out for good"
+    assert np.abs(dense.decode(dense.encode(steady), 8192)[64:128]).max() == 0
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(min_size=136, max_size=136))
+def test_hostile_dense_bytes_are_refused(data: bytes) -> None:
+    try:
+        difference = decode(b"4" + data, 256, 0)
+    except ProtocolError:
+        return
+    assert np.abs(difference).max() <= FARTHEST
 
 
 @settings(max_examples=200, deadline=None)
@@ -107,6 +158,8 @@ def test_numbers_that_are_not_finite_are_refused() -> None:
                 codecs.decode(np.array([bad], form).tobytes(), codec, 1)
         with pytest.raises(ProtocolError):
             codecs.decode(np.array([bad], "<f4").tobytes() + b"\1", "int8", 1)
+        with pytest.raises(ProtocolError):
+            dense.decode(np.array([bad], "<f4").tobytes() + 64 * b"\x99", 128)
 
 
 @pytest.mark.parametrize(
@@ -363,7 +416,7 @@ def test_what_is_too_old_is_not_counted_and_what_was_counted_not_twice() -> None
 
 def test_hostile_offers_neither_stop_the_rounds_nor_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     syncer = collecting()
-    far = message()[: 1 + 2 * 100] + np.full(9, 2e36, "<f4").tobytes() + b"\x7f" * 8900  # scales, then numbers
+    far = message()[: 1 + 2 * 100] + np.full(70, 2e36, "<f4").tobytes() + b"\xff" * 64 * 70  # scales, then numbers
     assert len(far) == len(message())
     with pytest.raises(ProtocolError, match="too far"):
         syncer.offer(A, 1, 8, far, 0.0)

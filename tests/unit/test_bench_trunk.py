@@ -62,6 +62,21 @@ def test_exactness_and_speed_of_rounds_are_judged_together_with_hivemind() -> No
     assert lines["all-reduce, one slow, planned shares, fp32, declared there True"] is False
 
 
+def test_vc_asgd_is_judged_by_the_papers_order_in_which_what_hardly_moves_spreads_least() -> None:
+    def figures(ends: dict[str, float], spreads: dict[str, float]) -> dict[str, Any]:
+        arms = {
+            name: {"accuracy_percent_by_epoch": {1: 80 - end, 40: end}, "deviation_at_the_end": spreads[name]}
+            for name, end in ends.items()
+        }
+        return {"vc_asgd": {"mnist": {"seeds": 3, **arms}, "lost_clients": [], "updates": {}}}
+
+    spreads = {"0.7": 0.4, "0.95": 0.2, "0.999": 0.1, "e/(e+1)": 0.15}
+    lines = told(figures({"0.7": 60.0, "0.95": 61.0, "0.999": 40.0, "e/(e+1)": 62.0}, spreads))
+    assert lines["at the end, per cent"] and lines["at the end"] and lines["spread at the end"]
+    lines = told(figures({"0.7": 63.0, "0.95": 61.0, "0.999": 62.0, "e/(e+1)": 62.0}, {**spreads, "e/(e+1)": 0.3}))
+    assert not (lines["at the end, per cent"] or lines["at the end"] or lines["spread at the end"])
+
+
 def test_parts_that_fail_are_named_and_the_document_is_whole(tmp_path: Path) -> None:
     options = trunk.Options(
         True, None, None, tmp_path, tmp_path, [], [], None, None, ["trunk", "--quick", "--no-such-option"]

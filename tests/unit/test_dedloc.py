@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from core.contracts import manifest as manifests
 from core.contracts.errors import CallTimeout, CheckpointError, ComputeError, NetworkError, RoundVoid
 from core.contracts.manifest import Manifest
-from core.contracts.pipe import AGREE, COMPANY, ENOUGH, GATHERED, REACHED
+from core.contracts.pipe import AGREE, ENOUGH, GATHERED, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
 from core.pipe.calls import Calls
 from core.runtime.adam import BETAS, EPSILON, Adam
@@ -293,74 +293,6 @@ def test_who_is_behind_waits_for_the_trunk_of_the_others_and_goes_on_with_them(d
     assert worker.strategy.step == 8 and worker.strategy.samples == 8 * ROWS
     assert worker.offers[1] == (Offer(0, 7, 0), b"")
     assert Gathered(7, 0, 7 * ROWS) in worker.told
-
-
-def test_who_knows_of_no_other_takes_the_steps_of_local_and_tells_of_itself_seldom() -> None:
-    """Bit for bit, and waits for nothing; with others there its steps are those of all, until they have gone."""
-
-    async def main() -> tuple[Worker, Tensor, int]:
-        worker = Worker(alone_samples=1)
-        task = asyncio.create_task(worker.strategy.agree(run))
-        alike = network()
-        local = Local(alike, rules(target_samples=1), None)
-        for number in range(100):
-            worker.strategy.contribute(number, gradients(worker.module, batch(number)), ROWS)
-            local.contribute(number, gradients(alike, batch(number)), ROWS)
-            await asyncio.sleep(0.01)
-        assert torch.equal(weights(worker.module), weights(alike)) and worker.strategy.step == 100 and not worker.offers
-        told = len(worker.told)
-
-        worker.calls.tell(COMPANY, True)
-        await asyncio.sleep(1)
-        assert worker.told[-1] == Gathered(100, 0, 100 * ROWS) and [each.version for each in worker.reached] == [100]
-        for _ in range(3):
-            worker.contribute()
-        await asyncio.sleep(1)
-        assert worker.strategy.step == 100 and worker.told[-1].samples == 3 * ROWS, "it went on alone"
-        worker.calls.tell(ENOUGH, 100)
-        worker.answers.put_nowait(Agreed(0, 101, 106 * ROWS, 2))
-        await asyncio.sleep(1)
-        assert worker.strategy.step == 101 and worker.offers[0][0] == Offer(0, 100, 3 * ROWS)
-
-        worker.calls.tell(COMPANY, False)
-        await asyncio.sleep(1)
-        worker.contribute()
-        worker.contribute()
-        await asyncio.sleep(1)
-        task.cancel()
-        return worker, weights(alike), told
-
-    worker, _, told = virtual_time.run(main())
-    assert worker.strategy.step == 103 and worker.told[-1].alone and len(worker.offers) == 1
-    assert told <= 3, "a busy trainer would wake the worker all the time"
-
-
-@pytest.mark.parametrize("delayed", [False, True])
-def test_what_travels_when_the_others_go_is_applied_before_steps_of_its_own(delayed: bool) -> None:
-    async def main() -> Worker:
-        worker = Worker(delayed, alone_samples=1)
-        task = asyncio.create_task(worker.strategy.agree(run))
-        await asyncio.sleep(1)
-        worker.calls.tell(COMPANY, True)
-        await asyncio.sleep(1)
-        worker.contribute()
-        worker.calls.tell(ENOUGH, 0)
-        await asyncio.sleep(1)
-        worker.calls.tell(COMPANY, False)
-        await asyncio.sleep(1)
-        assert len(worker.offers) == 1
-        if delayed:
-            worker.contribute()
-        assert worker.strategy.step == 0, "a step on what is out of date by the time the mean comes"
-        worker.answers.put_nowait(Agreed(0, 1, ROWS, 1))
-        await asyncio.sleep(1)
-        worker.contribute()
-        await asyncio.sleep(1)
-        task.cancel()
-        return worker
-
-    worker = virtual_time.run(main())
-    assert worker.strategy.step == 2 and worker.strategy.samples == (3 if delayed else 2) * ROWS
 
 
 def test_what_is_not_finite_is_not_added_and_a_state_that_does_not_fit_is_refused() -> None:

@@ -1,7 +1,9 @@
-"""DeDLOC: a trainer that took a step by another mean than the others finds it out, and goes on from their trunk."""
+"""DeDLOC: a trainer that took a step by another mean than the others finds it out, and goes on from their trunk. What
+it had gathered on its own counts no more."""
 
 import asyncio
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 
 from core.averaging.digests import TrunkDigest
 from core.contracts.errors import CallTimeout
-from core.contracts.pipe import GIVE_TRUNK
+from core.contracts.pipe import ENOUGH, GIVE_TRUNK
 from core.contracts.trunk import Agreed, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import Standing
 from core.identity import PeerId
@@ -19,7 +21,7 @@ from core.swarm.trunk.dedloc import FORMING_S
 from core.swarm.trunk.past import Past, Taken
 from tests.dht_peers import peers, until
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
-from tests.unit.test_dedloc_peers import NUMBERS, PATIENCE_S, ROWS, Trainer, all_known
+from tests.unit.test_dedloc_peers import BATCHES, NUMBERS, PATIENCE_S, ROWS, Trainer, all_known
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 MEAN, OTHER = (np.full(NUMBERS, value, np.float32).tobytes() for value in (1.0, 2.0))
@@ -122,6 +124,24 @@ async def test_who_took_a_step_by_another_mean_goes_on_from_the_trunk_of_the_oth
         assert apart.worker._settled and apart.worker._past.line[2] == others[0].worker._past.line[2]
 
 
+async def test_who_went_on_alone_gathers_no_whole_batch_before_it_asks_for_the_trunk_of_the_others(
+    tmp_path: Path,
+) -> None:
+    async with peers(3) as nodes:
+        *others, apart = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        for each in others:
+            come_to(each, 3, MEAN, bytes(12 * NUMBERS))
+        come_to(apart, 3, OTHER, bytes([1]) * 12 * NUMBERS)
+        apart.worker._note(Gathered(10, ROWS))
+        apart.worker._reached(Reached(10, b"its own"))
+        apart.worker._alone, steps = True, list[int]()
+        apart.compute.listen(ENOUGH, steps.append)
+        await have_told([*others, apart])
+        await until(lambda: 10 in steps, "word that it is enough", PATIENCE_S)
+        agreed, trunk = await apart.worker.agree(Offer(0, 10, ROWS), MEAN, 1e9)
+        assert agreed == Agreed(0, 3, ROWS, 0, counted=False) and trunk == bytes(12 * NUMBERS)
+
+
 async def test_who_is_always_the_first_to_be_ready_finds_it_out_by_an_earlier_step(tmp_path: Path) -> None:
     async with peers(3) as nodes:
         *others, apart = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
@@ -170,3 +190,39 @@ async def test_who_only_helps_is_no_trainer_that_takes_the_step(tmp_path: Path) 
             await first.worker.agree(Offer(0, 0, ROWS), MEAN, 1e9)
         group = await helping
     assert group is not None and group.trainers() == [first.peer.id], "they met"
+
+
+@pytest.mark.parametrize("version", [3, 2])
+async def test_what_was_gathered_on_a_trunk_that_is_given_up_counts_no_more(tmp_path: Path, version: int) -> None:
+    async with peers(2) as nodes:
+        trainers = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known(trainers)  # and from now on nobody looks
+        one, other = (trainer.worker for trainer in trainers)
+        other._note(Gathered(3, 0, 24))
+        one._note(Gathered(3, ROWS * BATCHES, 99))
+        together = partial(other._together, Gathered(3, 0))
+        await until(lambda: together() == ROWS * BATCHES, "what the other has gathered", PATIENCE_S)
+        one._note(Gathered(version, 0, 24))  # its trunk is that of the others now
+        await until(lambda: together() == 0, "that it has nothing any more", PATIENCE_S)
+        assert one._together(Gathered(version, 0)) == 0
+        one._note(Gathered(version, ROWS, 24))
+        assert one._gathered == Gathered(version, ROWS, 24)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("delayed", [True, False])
+async def test_a_step_for_which_nobody_has_anything_is_gathered_for_anew(tmp_path: Path, delayed: bool) -> None:
+    """As where the samples that were counted are those of a trunk which was given up."""
+    async with peers(3) as nodes:
+        trainers = [Trainer(node, tmp_path, defaultdict(set), delayed=delayed) for node in nodes]
+        await all_known(trainers)
+        for trainer in trainers:
+            trainer.worker._enough = 1
+            await trainer.begin(trains=False)
+        await until(lambda: all(trainer.worker._enough == 0 for trainer in trainers), "word of it", PATIENCE_S)
+        for trainer in trainers:
+            trainer.train()
+        await until(lambda: all(trainer.trunk.step >= 2 for trainer in trainers), "two steps", PATIENCE_S)
+        for trainer in trainers:  # with delayed steps what was gathered meanwhile may count for two
+            assert delayed or trainer.trunk.samples >= trainer.trunk.step * ROWS * BATCHES, "a step of too little"
+            await trainer.end()

@@ -23,9 +23,9 @@ from core.contracts.errors import CallTimeout, ComputeError, NetworkError, Proto
 from core.contracts.kinds import MODELS
 from core.contracts.notices import notice
 from core.contracts.pipe import ENOUGH, GIVE_TRUNK
-from core.contracts.taking_on import Reach
+from core.contracts.taking_on import Reach, Verdict
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
-from core.contracts.trunk_rounds import MEANS, Group
+from core.contracts.trunk_rounds import MEANS, Group, Vector
 from core.contracts.trunk_status import GiverStatus, ProgressStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
@@ -37,6 +37,7 @@ from core.swarm.trunk import dedloc
 from core.swarm.trunk.dedloc import AGREEMENT, DeDLOC
 from core.swarm.trunk.past import Taken
 from core.swarm.trunk.planning import PLENTY
+from core.swarm.trunk.vectors import Whole
 from core.training.models.network import build
 from core.training.trunk.dedloc import STRATEGY
 from tests.dht_peers import Peer, peers, until
@@ -76,9 +77,14 @@ class Trainer:
         self.trunk = STRATEGY(build(run, ENDS), run, compute)
         self._work: list[asyncio.Task[None]] = []
 
-    async def begin(self) -> None:
+    async def begin(self, *, trains: bool = True) -> None:
         await self.worker.__aenter__()
-        self._work = [asyncio.create_task(self.trunk.agree(self._kernel)), asyncio.create_task(self._train())]
+        self._work = [asyncio.create_task(self.trunk.agree(self._kernel))]
+        if trains:
+            self.train()
+
+    def train(self) -> None:
+        self._work.append(asyncio.create_task(self._train()))
 
     async def end(self) -> None:
         for task in self._work:
@@ -662,6 +668,17 @@ async def test_who_gives_a_trunk_of_no_use_counts_no_more_and_training_goes_on(t
         with pytest.raises(ComputeError):  # else it would be offered for ever
             await honest.worker.agree(Offer(0, 6, 0), b"", 1e9)
         await liar.worker._tending.stop()
+
+
+@pytest.mark.parametrize("verdict", ["good", "worse"])
+async def test_a_trunk_that_did_worse_once_is_tried_again(tmp_path: Path, verdict: Verdict) -> None:
+    """On a busy PC experts change hosts between the pass with one trunk and that with the other."""
+    async with peers(1) as [node]:
+        trainer = Trainer(node, tmp_path, defaultdict(set))
+        said: list[Verdict] = [verdict, "worse"]
+        trust(trainer.compute, lambda asked: ["good", said.pop()])
+        trunk = bytes(12 * NUMBERS)
+        assert await trainer.worker._others._try(Whole(Vector(9, ROWS, 0, len(trunk)), trunk)) == verdict and not said
 
 
 @pytest.mark.timeout(900)

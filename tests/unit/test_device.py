@@ -20,6 +20,7 @@ from tests.unit import test_trainer, text_run
 from tests.unit.device_checks import UID, assert_same, check_moves, check_results, expert, samples, whole
 from tests.unit.fake_cuda import CUDA, ID, FakeCuda
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
+from tests.workers import PATIENCE_S
 
 KINDS = ["ffn", "transformer_ffn"]
 
@@ -232,7 +233,7 @@ async def test_a_card_that_fails_ends_the_runtime(card: FakeCuda, device: Device
     card.broken = True
     setup.runtime.submit([Call(UID, samples(4, 1)[0])], "forward")
     with pytest.raises(torch.AcceleratorError) as error:
-        await asyncio.wait_for(task, 60)
+        await asyncio.wait_for(task, PATIENCE_S)
     assert fault_of(error.value)
     assert not setup.runtime.failures, "an expert was blamed"
 

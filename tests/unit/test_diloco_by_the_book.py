@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from core.averaging import outer
 from core.averaging.outer import NESTEROV, Rule
 from core.contracts import manifest as manifests
 from core.contracts.manifest import Manifest
@@ -106,7 +107,8 @@ def ours(inner_steps: int) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("inner_steps", [1, 4])
-def test_trainers_come_to_what_torchs_optimizers_come_to(inner_steps: int) -> None:
+def test_trainers_come_to_what_torchs_optimizers_come_to(inner_steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outer, "FIRST", inner_steps)
     expected, begun = by_the_book(inner_steps, NESTEROV), weights(network())
     for found in ours(inner_steps):
         assert float((found - expected).norm()) < 0.01 * float((expected - begun).norm())

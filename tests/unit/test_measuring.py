@@ -21,6 +21,7 @@ from core.runtime.device import CPU, open_device
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.threads import team
 from tests.unit.fake_cuda import ID, FakeCuda
+from tests.workers import PATIENCE_S
 
 DIGITS = manifests.load("digits")
 LARGE = msgspec.structs.replace(DIGITS, model=msgspec.structs.replace(DIGITS.model, width=256, hidden=1024))
@@ -125,7 +126,7 @@ def test_nothing_is_measured_while_the_pc_may_not_compute(tmp_path: Path, monkey
         assert (asked, kernels) == (5, 4) and kernel_gate.last_kernel_end > 0.0
         assert not task.done() and not found.holds(1)
         kernel_gate.open()
-        await asyncio.wait_for(task, 60)
+        await asyncio.wait_for(task, PATIENCE_S)
         assert found.holds(1)
 
     asyncio.run(scenario())
@@ -174,7 +175,7 @@ def test_a_damaged_file_is_measured_anew(tmp_path: Path, spoilt: bytes) -> None:
 
 async def _measure_card(found: Benchmark, kernel_gate: KernelGate) -> None:
     kernel_gate.device = open_device(ID)
-    await asyncio.wait_for(found.measure(4), 60)
+    await asyncio.wait_for(found.measure(4), PATIENCE_S)
 
 
 def test_each_device_is_measured_by_itself(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ SENTENCES = {
     "list": ("Stops for {names}",),
     "told": ("Nobody: {why:sentences} Ask.",),
     "list.more": ("{names} and {more} more",),
+    "apart": ("{by:signed} s apart",),
 }
 
 
@@ -38,6 +39,7 @@ def test_placeholders_say_how_an_argument_is_written() -> None:
     assert [say(notice("experts", n=n)) for n in (1, 2, 2500)] == ["1 expert", "2 experts", "2,500 experts"]
     assert say(notice("retry", at=NOW + 130), NOW) == "It is tried again in 2:10."
     assert say(notice("why", cause=notice("retry", at=NOW)), NOW) == "It stopped (It is tried again in 0:00)."
+    assert [say(notice("apart", by=by)) for by in (1.25, -0.04)] == ["+1.2 s apart", "+0.0 s apart"]
     assert say.phrase([notice("what"), plain("It burns.")]) == "memory It burns"
 
 

@@ -22,6 +22,7 @@ from core.runtime.backend import ExpertBackend
 from core.runtime.fair_queue import QUESTION, QUESTIONS, FairQueue
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import PASS_S, Runtime
+from tests.workers import PATIENCE_S
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
 TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 8, 3600.0, 1.0, 0.0, 1, 1, 7)
@@ -92,7 +93,7 @@ def answer(answers: Sequence[Tensor | None]) -> Tensor:
     return answers[0]
 
 
-async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 - what is waited for has no event of its own
             await asyncio.sleep(0.005)

@@ -21,7 +21,7 @@ from core.net.method import Context
 from core.net.rpc import RpcNode
 from core.net.tcp import TcpReceiver, TcpSender
 
-DEADLINE_S = 60.0
+DEADLINE_S = 240.0
 MIB = limits.MIB
 KEY = bytes(32)
 

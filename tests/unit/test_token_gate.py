@@ -40,7 +40,7 @@ from tests.workers import PATIENCE_S
 
 HELLO = of_run("host.hello", RUN.run_id)
 KEY = f"{RUN.run_id}.0.1"
-DAY = 86_400_000
+DAY, MINUTE = 86_400_000, 60_000
 
 
 class Insider:
@@ -112,7 +112,7 @@ BAD: dict[str, Any] = {
     "another run's": lambda who: token(who, run="digits-00000000"),
     "of another organiser": lambda who: token(who, by=STRANGER),
     "of another peer": lambda who: token(STRANGER),
-    "expired": lambda who: token(who, issued=now() - DAY, life=DAY),
+    "expired": lambda who: token(who, issued=now() - DAY - MINUTE, life=DAY),
 }
 
 

@@ -19,6 +19,7 @@ from core.store import shards
 from core.training.data.stream import open_stream
 from core.training.trainer import Trainer
 from tests.experts import all_experts
+from tests.workers import PATIENCE_S
 
 SMALL: dict[str, Any] = {"layers": 2, "grid": (2, 3), "width": 16, "hidden": 12, "heads": 2, "sequence": 16}
 
@@ -55,7 +56,7 @@ class Setup:
         )
 
     @asynccontextmanager
-    async def running(self, seconds: float = 90.0) -> AsyncIterator[None]:
+    async def running(self, seconds: float = PATIENCE_S) -> AsyncIterator[None]:
         threads = torch.get_num_threads()
         torch.set_num_threads(1)  # several wait for each other on a busy machine
         async with asyncio.timeout(seconds):

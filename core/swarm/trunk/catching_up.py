@@ -10,7 +10,6 @@ not: it is the gradient of one step, which the optimizer makes no longer than an
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections import Counter
@@ -35,6 +34,8 @@ from core.swarm.trunk.vectors import Vectors, Whole
 
 log = logging.getLogger(__name__)
 
+MEAN_S = 60.0
+"""For the mean of a round in which a trainer had nothing to give."""
 NAMED_S = 10.0
 """For a second trainer to name the digest of a trunk that was fetched, as it may not be there yet."""
 UNTOLD = 20
@@ -81,7 +82,7 @@ class CatchingUp:
         self._in_vain: dict[PeerId, float] = {}
         """Those who did not give what they named, and when they were asked for it, time.monotonic()."""
 
-    async def mean(self, version: int, givers: Collection[PeerId] = ()) -> Taken | None:
+    async def mean(self, version: int, givers: Collection[bytes] = ()) -> Taken | None:
         """That the others have taken a step by; None: they have not, or it is not to be had any more.
 
         Args:
@@ -107,6 +108,25 @@ class CatchingUp:
                 return found
             self._doubt(peer, found.digest, before[peer], Named("mean", version))
         return None
+
+    async def mean_of_round(self, version: int, givers: Collection[bytes]) -> Taken:
+        """That a round came to in which this trainer was, as soon as somebody has it.
+
+        Args:
+            version: the step.
+            givers: those who sent something.
+
+        Raises:
+            CallTimeout: nobody gave it.
+        """
+        try:
+            async with asyncio.timeout(MEAN_S):
+                while (found := await self.mean(version, givers)) is None:
+                    await asyncio.sleep(LOOK_S)
+                    await self._standings.look()
+                return found
+        except TimeoutError:
+            raise CallTimeout(f"Nobody names the mean of step {version}.") from None
 
     async def trunk(self) -> Whole:
         """Parameters and optimizer of a trainer that is in step with most.
@@ -164,9 +184,16 @@ class CatchingUp:
         most = self._most()
         if whole.told.version > most.steps or whole.told.samples > most.samples:  # no training leads so far by now
             return "unusual"
+        is_doubtful = False
         for _ in range(UNTOLD):  # by a busy PC: it is no fault of the line, and the trunk is here
-            with contextlib.suppress(CallTimeout):
-                return (await self._compare([{}, {0: whole.data}], moments=True)).verdicts[1]
+            try:
+                verdict = (await self._compare([{}, {0: whole.data}], moments=True)).verdicts[1]
+            except CallTimeout as error:
+                log.info("The trunk of step %d cannot be tried now: %s", whole.told.version, error)
+            else:
+                if verdict != "worse" or is_doubtful:
+                    return verdict
+                is_doubtful = True  # experts may have changed hosts between the two passes
             await asyncio.sleep(LOOK_S)
         raise CallTimeout("The trunk of the others cannot be tried now.")
 

@@ -28,7 +28,7 @@ from core.contracts.pipe import COMPANY, ENOUGH, GATHERED, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import Standing
 from core.contracts.trunk_status import PartStatus, ProgressStatus
-from core.identity import PeerId, peer_text
+from core.identity import peer_text
 from core.net.recurring import Recurring
 from core.pipe.calls import Calls
 from core.pipe.frames import Payload
@@ -58,8 +58,6 @@ CLIP = 2.0
 TRIES, REST_S, LONGEST_REST_S = 2, 20.0, 3600.0
 """Trunks of the others that a trainer fetches in a row without coming to where they are. Before each further one it
 rests, twice as long each time: by its line the others may always be too far ahead again when one is here."""
-MEAN_S = 60.0
-"""For the mean of a round in which a trainer had nothing to give."""
 
 
 class DeDLOC(Agreement):
@@ -181,12 +179,13 @@ class DeDLOC(Agreement):
         self._heard = now
         self._past.back_to(gathered.version)
         self._vectors.forget(gathered.version + 1)
-        if before is not None and before.version == gathered.version:  # what is offered now counts until the step
+        if before and (before.version, before.trained) == (gathered.version, gathered.trained):
             gathered = msgspec.structs.replace(gathered, samples=max(before.samples, gathered.samples))
         else:
             self._tending.wake.set()
         self._gathered = gathered
-        if gathered.samples and gathered != before and not self._node.hushed:
+        lost = before and gathered.version <= before.version and gathered.samples < before.samples  # with its trunk
+        if (gathered.samples or lost) and gathered != before and not self._node.hushed:
             self._standings.spread(gathered)
         self._decide()
 
@@ -223,7 +222,7 @@ class DeDLOC(Agreement):
         if step > self._helped and not self._standings.is_taken(step):
             async with self._asking:  # its trainer may begin meanwhile
                 group = await self._meeting.group(step, FORMING_S, sends=False, helps=True)
-                if group is not None:
+                if group is not None and any(group.sends):
                     result = await self._meeting.average(step, group, None, 0)
                     self.reduced += result.reduced
                     self._helped, self._who = step, figures.of_group(group, result.counted)
@@ -243,9 +242,9 @@ class DeDLOC(Agreement):
             self._calls.tell(COMPANY, others)
         if mine.alone:
             return
-        if self._together(mine) >= self._target:
-            self._enough = max(self._enough, mine.version + 1)
-        if mine.version < max(self._enough, self._standings.enough(mine.version)):
+        is_apart = self._alone and mine.version in self._past.trunks and self._is_away(mine.version)
+        is_enough = self._together(mine) >= self._target or is_apart
+        if is_enough or mine.version < max(self._enough, self._standings.enough(mine.version)):
             self._enough = max(self._enough, mine.version + 1)
             self._calls.tell(ENOUGH, mine.version)
 
@@ -285,16 +284,14 @@ class DeDLOC(Agreement):
             if kept is None and self._is_like_theirs(offer.version):
                 kept = await self._mean_of_theirs(offer.version, gathered.trained)
             if kept is None:
-                found = newest([self._standing(gathered), *self._standings.trainers.values()])
-                if is_away(self._past.trunks, offer.version, found, trusts=self._settled and not self._alone):
+                if self._is_away(offer.version):
                     return await self._taken_over()
                 self._others.asked_in_vain(self._standings.mean_of_most(offer.version)[1])
                 kept, counted = await self._step_with_others(offer, payload, gathered.trained), bool(offer.samples)
         if offer.version + 1 >= by_most([each.version for each in self._standings.trainers.values()]):
             self._tries, self._rests_until, self._rests = 0, 0.0, False
         self._past.take(offer.version, kept)
-        self._answered = offer.version
-        self._agreed = time.time(), kept.agreed
+        self._answered, self._agreed = offer.version, (time.time(), kept.agreed)
         self._tending.wake.set()
         return msgspec.structs.replace(kept.agreed, counted=counted), kept.mean
 
@@ -333,15 +330,17 @@ class DeDLOC(Agreement):
 
     async def _mean_of_theirs(self, version: int, trained: int) -> Taken | None:
         """By which the others have taken a step, if it can be taken here by that."""
-        kept = await self._others.mean(version)
-        if kept is None:
-            return None
-        most = trained + kept.agreed.peers * self._most_samples
-        if not self._past.follows(version, kept.before) or kept.agreed.samples > most:
-            self._settled = False
-            return None
-        self._who, self._settled = NOBODY, True
-        return kept
+        if (kept := await self._others.mean(version)) is not None:
+            most = trained + kept.agreed.peers * self._most_samples
+            self._settled = self._past.follows(version, kept.before) and kept.agreed.samples <= most
+            if self._settled:
+                self._who, self._alone = NOBODY, False
+                return kept
+        return None
+
+    def _is_away(self, version: int) -> bool:
+        found = newest([self._standing(Gathered(version, 0)), *self._standings.trainers.values()])
+        return is_away(self._past.trunks, version, found, trusts=self._settled and not self._alone)
 
     def _has_trunk_of_most(self, version: int) -> bool:
         named = [digest for digest, _ in names(self._standings.trainers.values(), version).most_common(1)]
@@ -360,22 +359,24 @@ class DeDLOC(Agreement):
         before = self._past.line.get(offer.version - 1, b"")
         if not self._standings.voters(offer.version):
             if vector is None:  # those that had enough have gone, or were no trainers
-                raise ComputeError(f"Nobody has anything for step {offer.version}: it is gathered for anew.")
-            self._alone = True
-            self._who = figures.alone(peer_text(self._node.peer), offer.samples)
+                raise await self._nothing(offer.version)
+            self._alone, self._who = True, figures.alone(peer_text(self._node.peer), offer.samples)
             return Taken.by(Agreed(0, offer.version + 1, trained + offer.samples, 1), vector.tobytes(), before)
         samples = min(offer.samples, self._most_samples)
         was_taken = self._standings.is_taken(offer.version)
         group = await self._meeting.group(offer.version, FORMING_S, sends=vector is not None)
         if group is None and not was_taken and self._standings.is_taken(offer.version):
             self._overtaken = offer.version
-        trainers = 1 + len(self._standings.voters(offer.version))  # some may have come, or gone, meanwhile
-        if group is None or not self._standings.are_most(group.trainers(), offer.version):
+        voters = self._standings.voters(offer.version)  # some may have come, or gone, meanwhile
+        has_all = group is not None and (any(group.sends) or voters <= {*group.trainers()})
+        if group is None or not has_all or not self._standings.are_most(group.trainers(), offer.version):
             if group is not None:  # the others may count otherwise
                 self._matchmaking.spoilt()
                 with contextlib.suppress(RoundVoid):
                     await self._rounds.average(group, vector, samples, limit_s=0.0)
-            raise CallTimeout(notice("trunk.too_few", n=trainers, step=offer.version))
+            raise CallTimeout(notice("trunk.too_few", n=1 + len(voters), step=offer.version))
+        if not any(group.sends):
+            raise await self._nothing(offer.version)
         result = await self._meeting.average(offer.version, group, vector, samples)
         self.reduced += result.reduced
         self._settled, self._alone = True, False
@@ -385,15 +386,15 @@ class DeDLOC(Agreement):
         if result.vector is not None:
             agreed = Agreed(0, offer.version + 1, trained + result.samples, result.peers)
             return await asyncio.to_thread(Taken.by, agreed, result.vector.tobytes(), before)
-        givers = [PeerId(member.peer) for member, sends in zip(group.members, group.sends, strict=True) if sends]
-        try:
-            async with asyncio.timeout(MEAN_S):  # it had nothing to give, and gets the mean from who had
-                while (kept := await self._others.mean(offer.version, givers)) is None:
-                    await asyncio.sleep(TICK_S)
-                    await self._standings.look()
-                return Taken.by(kept.agreed, kept.mean, before)
-        except TimeoutError:
-            raise CallTimeout(f"Nobody names the mean of step {offer.version}.") from None
+        kept = await self._others.mean_of_round(offer.version, group.givers())  # it had nothing to give itself
+        return Taken.by(kept.agreed, kept.mean, before)
+
+    async def _nothing(self, step: int) -> ComputeError:
+        """Nobody has anything for a step that there was enough for: it is gathered for anew when all have told so."""
+        self._enough = min(self._enough, step)
+        self._tending.wake.set()
+        await asyncio.sleep(3 * TICK_S)  # until they have, and it is read
+        return ComputeError(f"Nobody has anything for step {step}: it is gathered for anew.")
 
 
 AGREEMENT = DeDLOC

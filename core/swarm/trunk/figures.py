@@ -25,11 +25,10 @@ def of_group(group: Group, counted: Mapping[PeerId, int]) -> Who:
         counted: samples of those whose vectors are in the mean, as far as it was made here; empty: it was not.
     """
     givers = []
-    for member, sends in zip(group.members, group.sends, strict=True):
-        if sends:
-            samples = counted.get(PeerId(member.peer))
-            share = float(samples is not None) if counted else None
-            givers.append(GiverStatus(peer_text(PeerId(member.peer)), samples, share))
+    for peer in map(PeerId, group.givers()):
+        samples = counted.get(peer)
+        share = float(samples is not None) if counted else None
+        givers.append(GiverStatus(peer_text(peer), samples, share))
     whole = sum(group.shares)
     shares = zip(group.members, group.shares, strict=True)
     return givers, [ReducerStatus(peer_text(PeerId(member.peer)), share / whole) for member, share in shares if share]

@@ -304,7 +304,7 @@ class Standings:
         """Whether most of the others have taken a step."""
         return bool(self.mean_of_most(step)[1])
 
-    def mean_of_most(self, version: int, givers: Collection[PeerId] = ()) -> tuple[bytes, list[PeerId]]:
+    def mean_of_most(self, version: int, givers: Collection[bytes] = ()) -> tuple[bytes, list[PeerId]]:
         """The digest of the mean that the others took a step by, and who has it; nobody if they did not.
 
         Only more than half take a step: what fewer than half name, this trainer counted as one that does not, is one

@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from core.averaging.dense import encoded_size
+
 DENSE_S = 1.0
 """A dense difference and the answer to it may take so long; if they took longer, sparse ones travel."""
 MEASURED = 32 << 10
@@ -35,5 +37,5 @@ class Wire:
         if self._chosen != "measured":
             return self._chosen == "sparse"
         self._asked += 1
-        slow = self.bytes_per_s is not None and 2 * count > DENSE_S * self.bytes_per_s
+        slow = self.bytes_per_s is not None and 2 * encoded_size(count) > DENSE_S * self.bytes_per_s
         return slow and self._asked % PROBES != 0

@@ -13,6 +13,9 @@ nothing travels. As soon as there is another one its steps are those of all.
 import asyncio
 import logging
 import math
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -39,9 +42,20 @@ ALIVE_S = 12.0
 """Between two signs of a trainer that trains, as long as a batch may take: so it is not taken for gone."""
 SELDOM_S = 1.0
 """Between two times that a trainer without others tells of itself."""
+APART_S = 1800.0
+"""So long the trunk of the last common step is what others' are measured by, where a trainer has gone on alone since
+then. It takes many small steps, which may well come to less loss than the few common ones of the others meanwhile. No
+longer, or liars could have it give up the work of a night."""
 Round = asyncio.Task[tuple[Agreed, Tensor | None]]
 """An offer that is on its way."""
 OPTIMIZERS: dict[str, type[Adam]] = {"adam": Adam, "lamb": Lamb}
+
+
+class _Common(NamedTuple):
+    weights: Tensor
+    """[all parameters], flat, on the CPU."""
+    until: float
+    """time.monotonic() up to which it counts."""
 
 
 class Dedloc(TrunkStrategy):
@@ -64,6 +78,10 @@ class Dedloc(TrunkStrategy):
         """Samples in it."""
         self._travelling: Round | None = None
         """The round that was offered and not applied yet."""
+        self._is_common = False
+        """Whether the trunk here is that of a common step."""
+        self._common: _Common | None = None
+        """The one of the last such, if steps were taken alone since then."""
         self._begun = 0
         self._on_the_way: set[int] = set()
         """Batches."""
@@ -95,6 +113,12 @@ class Dedloc(TrunkStrategy):
         """The step on which what is gathered now is offered."""
         return self.step + (self._travelling is not None)
 
+    @property
+    def _is_void(self) -> bool:
+        """Whether the round on its way has ended without a mean."""
+        round_ = self._travelling
+        return round_ is not None and round_.done() and not round_.cancelled() and round_.exception() is not None
+
     async def next_batch(self) -> int:
         await self._may_begin.wait()
         number, self._begun = self._begun, self._begun + 1
@@ -110,11 +134,20 @@ class Dedloc(TrunkStrategy):
         if self._alone and self._travelling is None and self._gathered >= self._own:
             gathered, samples = self._take()
             assert gathered is not None
+            if self._is_common:
+                self._common = _Common(self._adam.weights.to("cpu", copy=True), time.monotonic() + APART_S)
+                self._is_common = False
             self._adam.step(gathered / samples, samples)  # bit for bit as `local`
         self._end(batch)
 
     def drop(self, batch: int) -> None:
         self._end(batch)
+
+    def with_parts(self, parts: Mapping[int, Tensor]) -> Tensor:
+        """As `TrunkStrategy.with_parts`."""
+        if self._common and time.monotonic() > self._common.until:
+            self._common = None
+        return self._common.weights if self._common and not parts else super().with_parts(parts)
 
     async def agree(self, run: Run, judge: Judge | None = None) -> None:
         if self._calls is None:
@@ -133,8 +166,8 @@ class Dedloc(TrunkStrategy):
             self._changed.clear()
             if not self._alone and self.step != self._named:
                 await self._name(calls, run)
-            if self._alone:
-                await self._finish(run)  # what was offered when there were others
+            if self._alone or self._is_void:
+                await self._finish(run)  # what was offered when there were others, or what nobody had anything for
             if self._alone or not self._enough.is_set():
                 await self._changed.wait()
                 continue
@@ -145,6 +178,7 @@ class Dedloc(TrunkStrategy):
             await self._finish(run)
             if self._enough.is_set():  # else another's trunk was taken over meanwhile
                 self._travelling = asyncio.create_task(self._offer(calls, *self._take()))
+                self._travelling.add_done_callback(lambda _: self._changed.set())
                 self._tell()
                 if not self._delayed:
                     await self._finish(run)
@@ -183,6 +217,7 @@ class Dedloc(TrunkStrategy):
     def take_over(self, state: dict[str, Tensor]) -> None:
         """As `TrunkStrategy.take_over`; parameters and the optimizer's moments are agreed, a sum is this trainer's."""
         self._adam.load_state({name: tensor for name, tensor in state.items() if name != "batches"})
+        self._is_common, self._common = False, None
         if self._travelling is not None:
             self._travelling.cancel()
             self._travelling = None
@@ -266,6 +301,7 @@ class Dedloc(TrunkStrategy):
         except ComputeError as error:  # all the others have refused it, too
             log.warning("The mean for step %d was not used: %s", self.step, error)
             self._travelling = None
+            self._tell()
 
     def _apply(self, round_: Round, mean: Tensor, samples: int) -> None:
         """Take the step.
@@ -277,6 +313,7 @@ class Dedloc(TrunkStrategy):
         """
         if round_ is self._travelling:
             self._adam.step(mean.to(self.parameters[0].device), samples - self.samples)
+            self._is_common, self._common = True, None
             self._travelling = None
 
     def _adopt(self, round_: Round, agreed: Agreed, numbers: Tensor) -> None:
@@ -296,6 +333,7 @@ class Dedloc(TrunkStrategy):
         if round_ is self._travelling:
             self._travelling = None
             self._adam.adopt(State((weights, mean, square), agreed.version, agreed.samples))
+            self._is_common, self._common = False, None
             self._named = -1  # it may have had that version of its own
             self._take()
             self._tell()
