@@ -59,6 +59,8 @@ class JoinedTrunks:
             self.sent[trainer] += len(message)
             await asyncio.sleep(self._delay_s(len(message)))
             counted = await syncer.offer(name, offer.version, offer.samples, message)
+            if counted:
+                encoder.counted()
         else:
             syncer.expect(name)
             counted = bool(offer.samples) or syncer.fragment.is_settled(name, offer.version)

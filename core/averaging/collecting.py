@@ -140,6 +140,7 @@ class Collecting:
         givers = tuple((peer, version) for peer, (version, *_) in offers.items())
         made = Round(fragment.version + 1, min(2**53, sum(weights)), dense, givers, tuple(parts), share)
         fragment.apply(made)
+        self._encoder.counted()
         self.given = {peer: (weight, len(offers[peer][2])) for peer, weight in zip(offers, weights, strict=True)}
         self._let_down = (self._let_down | self._expected) - offers.keys()
         self._last_full = self._full

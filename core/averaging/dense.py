@@ -3,7 +3,7 @@
 Each block of 128 numbers has one float32 scale: a number is one of 15 whole multiples of it. On the wire come the
 scales, then for each block 64 bytes: in each the low half is a multiple of the block's first half, the high half one of
 its second, in two's complement. The last block is filled up with 0. What was rounded away is not lost:
-`core.averaging.fragment.Feedback` adds it to what is sent next.
+`core.averaging.fragment.Encoder` adds it to what is sent next.
 """
 
 import math
@@ -18,8 +18,6 @@ BLOCK = 128
 HALF = BLOCK // 2
 GREATEST = 7
 """Multiple of a block's scale."""
-SIGN = 8
-"""The bit that a multiple has if it is negative."""
 KEPT = 1.0
 """Of what was not sent, at the next time: it is less than a step of the rounding."""
 
@@ -49,9 +47,8 @@ def decode(data: bytes | memoryview, count: int) -> Numbers:
     scales = np.frombuffer(data[:cut], "<f4")
     if not 0 <= scales.min(initial=0) <= scales.max(initial=0) < np.inf:  # NaN is in no order
         raise ProtocolError("Numbers in 4 bits have a scale that is none.")
-    pairs = np.frombuffer(data[cut:], np.uint8).reshape(-1, HALF)
-    numbers = (np.concatenate([pairs & 15, pairs >> 4], axis=1) ^ SIGN).astype(np.float32)
-    numbers -= np.float32(SIGN)
+    pairs = np.frombuffer(data[cut:], np.int8).reshape(-1, HALF)
+    multiples = np.concatenate([pairs << 4 >> 4, pairs >> 4], axis=1)  # with their signs
     with np.errstate(over="ignore"):  # what is too far is refused with the difference
-        numbers *= scales[:, None]
+        numbers: Numbers = multiples * scales[:, None]
     return numbers.reshape(-1)[:count]

@@ -9,7 +9,6 @@ import hashlib
 import math
 from collections import deque
 from collections.abc import Iterable
-from types import ModuleType
 from typing import Annotated
 
 import msgspec
@@ -23,7 +22,7 @@ from core.contracts.trunk import PARTS, check_possible
 
 STALE = 3
 """Rounds that an offer may be behind."""
-FASTEST = 4.0
+FASTEST = 16.0
 """Rounds a second: where nobody else can tell, no more than these are believed to have been made."""
 GIVERS = 1024
 """Trainers in one round."""
@@ -41,37 +40,35 @@ Peer = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Version = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 
 
-class Feedback:
-    """Encodes one difference after the other in one form, each with what was left of those before."""
-
-    def __init__(self, form: ModuleType) -> None:
-        """
-        Args:
-            form: one of `FORMS`.
-        """
-        self._form = form
-        self._left: Numbers | None = None
-
-    def encode(self, difference: Numbers) -> bytes:
-        """What travels of a difference [count], always of the same count."""
-        form = self._form
-        total = difference if self._left is None else np.float32(form.KEPT) * self._left + difference
-        total = np.clip(total, -codecs.LARGEST_HALF, codecs.LARGEST_HALF)
-        data: bytes = form.encode(total)
-        self._left = total - form.decode(data, len(total))
-        return data
+class OtherVersion(ProtocolError):
+    """It may well be right in another version of Hearth or of the manifest, so it is held against nobody."""
 
 
 class Encoder:
-    """Makes the messages of one sender about one fragment: a trainer's differences, or a syncer's rounds."""
+    """Makes the messages of one sender about one fragment: a trainer's differences, or a syncer's rounds. Each comes
+    with what was left of the earlier ones in the same form that were counted."""
 
     def __init__(self) -> None:
-        self._feedback = {mark: Feedback(form) for mark, form in FORMS.items()}
+        self._left: dict[bytes, Numbers] = {}
+        self._leaves: tuple[bytes, Numbers] | None = None
+        """What is left once the last message is counted."""
 
     def encode(self, difference: Numbers, fine: int, is_sparse: bool) -> bytes:
         """What travels of a finite difference [count], whose first `fine` numbers are not rounded to few bits."""
         mark = SPARSE if is_sparse else DENSE
-        return mark + codecs.encode(difference[:fine], "fp16") + self._feedback[mark].encode(difference[fine:])
+        form, total = FORMS[mark], difference[fine:]
+        if mark in self._left:
+            total = total + np.float32(form.KEPT) * self._left[mark]
+        total = np.clip(total, -codecs.LARGEST_HALF, codecs.LARGEST_HALF)
+        data: bytes = form.encode(total)
+        self._leaves = mark, total - form.decode(data, len(total))
+        return mark + codecs.encode(difference[:fine], "fp16") + data
+
+    def counted(self) -> None:
+        """The last message is in what is agreed. Of one that is not, the whole difference is offered again."""
+        if self._leaves:
+            self._left.update([self._leaves])
+            self._leaves = None
 
 
 def cut(parameters: Iterable[tuple[int, bool]], wanted: int) -> list[tuple[list[slice], list[slice]]]:
@@ -109,12 +106,12 @@ def decode(message: bytes, count: int, fine: int) -> Numbers:
     """The difference [count].
 
     Raises:
-        ProtocolError: the bytes are none.
+        ProtocolError: the bytes are none, or of a form that is unknown here (`OtherVersion`).
     """
     cut = 1 + 2 * fine
     form = FORMS.get(message[:1])
     if form is None:
-        raise ProtocolError("A difference came in an unknown form.")
+        raise OtherVersion("A difference came in an unknown form.")
     head = codecs.decode(memoryview(message)[1:cut], "fp16", fine)
     difference = np.concatenate([head, form.decode(memoryview(message)[cut:], count - fine)])
     if np.abs(difference).max(initial=0.0) > FARTHEST:
@@ -178,11 +175,7 @@ class Fragment:
         """
         if made.version != self.version + 1:
             raise ProtocolError(f"A round to version {made.version} does not follow version {self.version}.")
-        if sum(len(message) for _, message in made.parts) > largest(len(self.numbers), self.fine):
-            raise ProtocolError("A round has more parts than its numbers need.")
-        changed = np.zeros(len(self.numbers), np.float32)
-        for factor, message in made.parts:
-            changed += np.float32(factor) * decode(message, len(self.numbers), self.fine)
+        changed = _change(made, len(self.numbers), self.fine)
         numbers = self.numbers + changed
         momentum = outer.momentum_after(NESTEROV if made.dense else PLAIN, changed, self.momentum, made.share)
         if not np.isfinite(numbers).all() or (momentum is not None and not np.isfinite(momentum).all()):
@@ -222,6 +215,18 @@ class Fragment:
     def usual(self) -> set[bytes]:
         """The trainers that took part lately."""
         return {giver for made in self.rounds for giver, _ in made.givers}
+
+
+def _change(made: Round, count: int, fine: int) -> Numbers:
+    """What a round adds [count]; raises as `decode`."""
+    if not all(message[:1] in FORMS for _, message in made.parts):
+        raise OtherVersion("A round came in an unknown form.")
+    if sum(len(message) for _, message in made.parts) > largest(count, fine):
+        raise ProtocolError("A round has more parts than its numbers need.")
+    change = np.zeros(count, np.float32)
+    for factor, message in made.parts:
+        change += np.float32(factor) * decode(message, count, fine)
+    return change
 
 
 def _digest(data: bytes) -> bytes:
@@ -268,7 +273,7 @@ def load(data: bytes, most: int, *, is_own: bool = False) -> Fragment:
     Args:
         data: of a peer or a disk.
         most: numbers that it may have.
-        is_own: of this PC's disk, where an older version of Hearth may have written it, with lines of rounds alone. It
+        is_own: of this PC's disk, where an older version of Hearth may have written it, with other rounds and lines. It
             goes on from the numbers.
 
     Raises:
@@ -286,9 +291,15 @@ def load(data: bytes, most: int, *, is_own: bool = False) -> Fragment:
     fragment = Fragment(codecs.decode(state.numbers, "fp32", count), state.fine, state.version, state.samples)
     fragment.momentum = None if state.momentum is None else codecs.decode(state.momentum, "fp32", count)
     line = _line_after(state.lines[-2], state.rounds[-1], fragment.numbers) if state.rounds else fragment.line
-    if line == state.lines[-1]:
-        fragment.line, fragment._lines = line, deque(state.lines, maxlen=STALE + 1)
-        fragment.rounds.extend(state.rounds)
-    elif not is_own:
-        raise ProtocolError("The numbers of this fragment are not those to which its rounds led.")
+    try:
+        if line != state.lines[-1]:
+            raise ProtocolError("The numbers of this fragment are not those to which its rounds led.")
+        for made in state.rounds:  # others are told of them, who would blame this PC
+            _change(made, count, state.fine)
+    except ProtocolError:
+        if is_own:
+            return fragment
+        raise
+    fragment.line, fragment._lines = line, deque(state.lines, maxlen=STALE + 1)
+    fragment.rounds.extend(state.rounds)
     return fragment

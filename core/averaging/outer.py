@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from core.averaging.mean import AGAINST, JUDGED, cosine
+from core.averaging.mean import JUDGED, cosine
 
 Numbers = NDArray[np.float32]
 FIRST, DOUBLED = 1, 64
@@ -20,6 +20,9 @@ GROWTH = 4
 MOST_SAMPLES = 2
 """Times the median of samples: what a trainer counts for at most, as nobody can check what it says."""
 
+AGAINST = -0.25
+"""Times the usual cosine to the mean of the others: a difference below that leads back, as one with its signs flipped
+does. Of sparse ones, which have few places in common, a liar's came to -0.35 and less."""
 NOISE = 0.1
 """Cosine of differences that do not agree at all: chance alone makes it as large."""
 

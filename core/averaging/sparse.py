@@ -2,7 +2,7 @@
 
 Of each 4,096 numbers the 64 greatest travel: their places in 12 bits each, and of each value its sign and one of two
 magnitudes, which the block names as fp16. That is 116 bytes for 16 KiB. What was not sent is not lost:
-`core.averaging.fragment.Feedback` adds it to what is sent next.
+`core.averaging.fragment.Encoder` adds it to what is sent next.
 
 A block on the wire: the smaller and the greater magnitude (fp16, little endian), then its entries in the order of their
 places, 14 bits each: place, sign, which magnitude. The last block is as long as what is left and has its share of them.

@@ -239,12 +239,17 @@ def test_who_is_alone_is_told_and_shown_the_ways_out(
     QTest.keyClick(page.alone.line, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: page.alone._notice.accessibleName() == "Peer cdcdcdcd cannot be reached.")
     assert page.alone.line.text() == there, "to be mended"
-    toy.answers["meet"] = lambda params: Met("cd" * 32)
+
+    def met(params: dict[str, Any]) -> Met:
+        peers.extend(make_peers(1))  # also for a look of the page's own
+        return Met("cd" * 32)
+
+    toy.answers["meet"] = met
     QTest.mouseClick(page.alone.add_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: page.alone.said.text().startswith("Connected."))
     assert ("meet", {"address": there}) in toy.asked
     QApplication.processEvents()
-    place, peers = page.reach.mapTo(page, QPoint()), make_peers(1)
+    place = page.reach.mapTo(page, QPoint())
     page.look()
     qtbot.waitUntil(lambda: page.peers.isVisible() and page.peers.height() >= page.peers.minimumSizeHint().height())
     assert page.reach.mapTo(page, QPoint()) == place, "the page does not jump"

@@ -15,9 +15,10 @@ from core.averaging.fragment import (
     FARTHEST,
     STALE,
     Encoder,
-    Feedback,
     Fragment,
+    OtherVersion,
     Round,
+    _line_after,
     decode,
     dump,
     largest,
@@ -50,17 +51,26 @@ def test_sparse_numbers_are_the_greatest_and_as_many_bytes_as_foretold(count: in
         assert (np.sign(sent[sent != 0]) == np.sign(block[sent != 0])).all()
 
 
+def arrive(*differences: outer.Numbers, is_sparse: bool) -> outer.Numbers:
+    """The sum of what arrives of a trainer's differences, which are counted one after the other."""
+    encoder, count = Encoder(), len(differences[0])
+    arrived = np.zeros(count, np.float32)
+    for difference in differences:
+        arrived += decode(encoder.encode(difference, 0, is_sparse), count, 0)
+        encoder.counted()
+    return arrived
+
+
 def test_what_sparse_messages_leave_out_comes_later() -> None:
-    feedback, steady = Feedback(sparse), draw(8192)
-    sent = sum((sparse.decode(feedback.encode(steady), 8192) for _ in range(400)), start=np.zeros(8192, np.float32))
+    steady = draw(8192)
+    sent = arrive(*[steady] * 400, is_sparse=True)
     along = float(sent @ steady / (np.linalg.norm(sent) * np.linalg.norm(steady)))
     assert along > 0.8, "little of what was left out came later"
     once = sparse.decode(sparse.encode(steady), 8192)
     assert along > 2 * float(once @ steady / (np.linalg.norm(once) * np.linalg.norm(steady)))
     small = np.full(4096, 1e-3, np.float32)
     small[:64] = 10.0  # always the greatest
-    feedback = Feedback(sparse)
-    arrived = sum((sparse.decode(feedback.encode(small), 4096) for _ in range(50)), start=np.zeros(4096, np.float32))
+    arrived = arrive(*[small] * 50, is_sparse=True)
     assert arrived[:64] == pytest.approx(50 * small[:64], rel=0.01), "what is sent whole is not sent again"
 
 
@@ -87,10 +97,21 @@ def test_dense_numbers_may_be_tiny_or_huge(size: float) -> None:
 def test_what_dense_messages_round_away_comes_later() -> None:
     steady = draw(8192)
     steady[:64] *= 100  # beside them the others of their block are rounded to nothing
-    feedback = Feedback(dense)
-    sent = sum((dense.decode(feedback.encode(steady), 8192) for _ in range(100)), start=np.zeros(8192, np.float32))
+    sent = arrive(*[steady] * 100, is_sparse=False)
     assert sent / 100 == pytest.approx(steady, abs=0.5), "small ones are left out for good"
     assert np.abs(dense.decode(dense.encode(steady), 8192)[64:128]).max() == 0
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_what_is_refused_and_offered_again_comes_once(is_sparse: bool) -> None:
+    learnt, nothing, encoder = draw(8192), np.zeros(8192, np.float32), Encoder()
+    for _ in range(20):
+        encoder.encode(learnt, 0, is_sparse)
+    first = encoder.encode(learnt, 0, is_sparse)
+    assert first == Encoder().encode(learnt, 0, is_sparse)
+    encoder.counted()
+    rest = [encoder.encode(nothing, 0, is_sparse), encoder.encode(nothing, 0, is_sparse)]
+    assert rest[0] == rest[1] and any(decode(rest[0], 8192, 0)), "what was left of it"
 
 
 @settings(max_examples=200, deadline=None)
@@ -345,6 +366,23 @@ def test_what_an_older_version_left_on_this_disk_goes_on_from_its_numbers() -> N
         assert again.lately() == [(2, Fragment(old.numbers, 100).line)], "the same on all PCs"
     with pytest.raises(ProtocolError):
         load(dump(old), 9000)
+
+
+@pytest.mark.parametrize(("form", "error"), [(b"d", OtherVersion), (b"4", ProtocolError)])
+def test_nobody_passes_rounds_on_that_others_cannot_read(form: bytes, error: type[ProtocolError]) -> None:
+    """As an older version made them, or as a liar did; those who are told of them would blame this PC."""
+    fragment = Fragment(draw(9000), 100)
+    unread = Round(2, 8, True, ((A, 1),), ((1.0, form + b"\xff" * 12_000),))
+    with pytest.raises(error) as refused:
+        fragment.apply(unread)
+    assert type(refused.value) is error, "another version is no lie"
+    fragment.version, fragment.line = 2, _line_after(fragment.line, unread, fragment.numbers)
+    fragment.rounds.append(unread)
+    fragment._lines.append(fragment.line)
+    with pytest.raises(error):
+        load(dump(fragment), 9000)
+    own = load(dump(fragment), 9000, is_own=True)
+    assert (own.numbers == fragment.numbers).all() and own.version == 2 and not own.rounds
 
 
 @pytest.mark.parametrize("wanted", [1, 2, 16])

@@ -210,7 +210,7 @@ class Worker:
         self.told: list[Gathered] = []
         self.reached: list[Reached] = []
         self.offers: list[tuple[Offer, bytes]] = []
-        self.answers: asyncio.Queue[Agreed | Exception] = asyncio.Queue()
+        self.answers: asyncio.Queue[Agreed | tuple[Agreed, Tensor] | Exception] = asyncio.Queue()
         self.calls.listen(GATHERED, self.told.append)
         self.calls.listen(REACHED, self.reached.append)
         self.calls.register_carrier(AGREE, self._agree)
@@ -225,7 +225,8 @@ class Worker:
         answer = await self.answers.get()
         if isinstance(answer, Exception):
             raise answer
-        return answer, torch.ones(len(weights(self.module))).numpy().tobytes()
+        agreed, numbers = answer if isinstance(answer, tuple) else (answer, torch.ones(len(weights(self.module))))
+        return agreed, numbers.numpy().tobytes()
 
     def contribute(self) -> None:
         self.strategy.contribute(0, gradients(self.module, batch(0)), ROWS)

@@ -85,6 +85,16 @@ def test_who_went_on_alone_measures_a_trunk_of_others_by_that_of_the_last_common
         await asyncio.sleep(1)
         measure(common)
         measure(common)
+        worker.calls.tell(COMPANY, True)  # somebody is there for a moment
+        await asyncio.sleep(1)
+        worker.contribute()
+        worker.calls.tell(ENOUGH, worker.strategy.step)
+        worker.answers.put_nowait(Agreed(0, 6, 7 * ROWS, 1))
+        await asyncio.sleep(1)
+        assert worker.strategy.step == 6
+        worker.calls.tell(COMPANY, False)
+        await asyncio.sleep(1)
+        measure(common)
         other = torch.ones_like(common)
         assert torch.equal(worker.strategy.with_parts({0: other}), other)
         assert not torch.equal(weights(worker.module), common), "what is trained on is its own"
@@ -94,7 +104,44 @@ def test_who_went_on_alone_measures_a_trunk_of_others_by_that_of_the_last_common
         task.cancel()
         return known
 
-    assert virtual_time.run(main()) == [False, True, True, False]
+    assert virtual_time.run(main()) == [False, True, True, True, False]
+
+
+def test_the_work_of_half_an_hour_alone_is_given_up_once_and_not_again_and_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One that comes for a step now and then, and has nothing but the trunk after it, could undo a night of work."""
+
+    async def main() -> list[bool]:
+        monkeypatch.setattr("time.monotonic", asyncio.get_running_loop().time)
+        worker, known = Worker(alone_samples=1), list[bool]()
+        task = asyncio.create_task(worker.strategy.agree(run))
+        for began in (1000, 2000, 3000):
+            if began == 3000:
+                await asyncio.sleep(dedloc.SPARED_S)
+            worker.calls.tell(COMPANY, True)
+            await asyncio.sleep(1)
+            worker.contribute()
+            worker.calls.tell(ENOUGH, worker.strategy.step)
+            step = worker.strategy.step + 1
+            worker.answers.put_nowait(Agreed(0, step, began * ROWS, 2))
+            await asyncio.sleep(1)
+            assert worker.strategy.step == step
+            common = [vector.clone() for vector in worker.strategy._adam.vectors]
+            worker.calls.tell(COMPANY, False)
+            await asyncio.sleep(1)
+            worker.contribute()
+            known.append(torch.equal(worker.strategy.with_parts({}), common[0]))
+            worker.calls.tell(COMPANY, True)
+            await asyncio.sleep(1)
+            worker.calls.tell(ENOUGH, worker.strategy.step)
+            worker.answers.put_nowait((Agreed(0, step + 9, (began + 1) * ROWS, 0, counted=False), torch.cat(common)))
+            await asyncio.sleep(1)
+            assert worker.strategy.step == step + 9
+        task.cancel()
+        return known
+
+    assert virtual_time.run(main()) == [True, False, True]
 
 
 @pytest.mark.parametrize("delayed", [False, True])

@@ -15,7 +15,7 @@ from core.contracts.pipe import ENOUGH, GIVE_TRUNK
 from core.contracts.trunk import Agreed, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import Standing
 from core.identity import PeerId
-from core.pipe.calls import Incoming
+from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
 from core.swarm.trunk.dedloc import FORMING_S
 from core.swarm.trunk.past import Past, Taken
@@ -193,7 +193,10 @@ async def test_who_only_helps_is_no_trainer_that_takes_the_step(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("version", [3, 2])
-async def test_what_was_gathered_on_a_trunk_that_is_given_up_counts_no_more(tmp_path: Path, version: int) -> None:
+@pytest.mark.parametrize("travels", [False, True])
+async def test_what_was_gathered_on_a_trunk_that_is_given_up_counts_no_more(
+    tmp_path: Path, version: int, travels: bool
+) -> None:
     async with peers(2) as nodes:
         trainers = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
         await all_known(trainers)  # and from now on nobody looks
@@ -202,11 +205,44 @@ async def test_what_was_gathered_on_a_trunk_that_is_given_up_counts_no_more(tmp_
         one._note(Gathered(3, ROWS * BATCHES, 99))
         together = partial(other._together, Gathered(3, 0))
         await until(lambda: together() == ROWS * BATCHES, "what the other has gathered", PATIENCE_S)
+        if travels:
+            one._note(Gathered(4, 0, 99))  # its offer is on its way
         one._note(Gathered(version, 0, 24))  # its trunk is that of the others now
         await until(lambda: together() == 0, "that it has nothing any more", PATIENCE_S)
         assert one._together(Gathered(version, 0)) == 0
         one._note(Gathered(version, ROWS, 24))
         assert one._gathered == Gathered(version, ROWS, 24)
+
+
+async def test_what_a_process_had_gathered_that_was_killed_counts_no_more(tmp_path: Path) -> None:
+    """Also where the next one goes on from the very same step."""
+    async with peers(2) as nodes:
+        trainers = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known(trainers)
+        one, other = (trainer.worker for trainer in trainers)
+        one._note(Gathered(3, ROWS, 24))
+        together = partial(other._together, Gathered(3, 0))
+        await until(lambda: together() == ROWS, "what the other has gathered", PATIENCE_S)
+        one.serve(Calls())
+        one._note(Gathered(3, 0, 24))
+        await until(lambda: together() == 0, "that it has nothing any more", PATIENCE_S)
+        assert one._together(Gathered(3, 0)) == 0
+
+
+async def test_who_asks_for_the_trunk_of_the_others_does_not_tell_them_that_they_have_enough(tmp_path: Path) -> None:
+    async with peers(4) as nodes:
+        made = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        told = list[int]()
+        for each in made[:2]:
+            come_to(each, 3, MEAN, bytes(12 * NUMBERS))
+            each.compute.listen(ENOUGH, told.append)
+        for number, each in enumerate(made[2:]):
+            each.worker._note(Gathered(10 + number, 0))
+            each.worker._reached(Reached(10 + number, b"its own"))
+            each.worker._alone = each.worker._settled = True
+        for _ in range(3):
+            await have_told(made)
+        assert all(each.worker._enough == 0 for each in made[2:]) and not told
 
 
 @pytest.mark.timeout(900)

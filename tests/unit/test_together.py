@@ -14,6 +14,7 @@ from core.contracts.trunk import Offer
 from core.swarm.trunk import together
 from core.swarm.trunk.differences import FAR, Differences
 from core.swarm.trunk.together import Together
+from core.swarm.trunk.wire import Wire
 
 GOOD, BAD = b"good", b"bad"
 FRAGMENTS = {part: Fragment(np.zeros(3, np.float32), 0) for part in (0, 1)}
@@ -93,7 +94,7 @@ async def test_who_is_back_blames_nobody_until_its_experts_are_not_old_any_more(
 def test_rounds_lead_no_farther_than_differences_like_those_of_the_trainer_here() -> None:
     differences, zeros = Differences(), np.zeros(100, np.float32)
     before = Fragment(zeros, 0)
-    differences.message(Offer(0, 1, 8), zeros + 1.0, is_sparse=False)
+    differences.message(Offer(0, 1, 8), zeros + 1.0, Wire("dense"))
     near, far = Fragment(zeros + 0.9 * FAR, 0), Fragment(zeros + 1.1 * FAR, 0)
     some = Fragment(zeros + 0.2 * FAR, 0)
     trials = [differences.trial_of(0, before, after) for after in (before, near, some, some, far)]

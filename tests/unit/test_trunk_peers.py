@@ -217,7 +217,8 @@ TOLD = {
 
 
 class Liar:
-    """It knows what is agreed, and offers what it likes."""
+    """It knows what is agreed, and offers what it likes. Of sparse differences it repeats the greatest numbers: it does
+    not make up for what it left out, which would be elsewhere."""
 
     def __init__(self, node: Peer, part: int, is_sparse: bool) -> None:
         self.name = node.id.hex()[:8]

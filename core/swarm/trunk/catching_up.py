@@ -40,6 +40,9 @@ NAMED_S = 10.0
 """For a second trainer to name the digest of a trunk that was fetched, as it may not be there yet."""
 UNTOLD = 20
 """Times that it is asked whether a trunk is good, as long as that cannot be told."""
+TRIES, REST_S, LONGEST_REST_S = 2, 20.0, 3600.0
+"""Trunks of the others that a trainer fetches in a row without coming to where they are. Before each further one it
+rests, twice as long each time: by its line the others may always be too far ahead again when one is here."""
 
 
 class Named(NamedTuple):
@@ -81,6 +84,19 @@ class CatchingUp:
         """Those who are looked at for a lie, one at a time of each."""
         self._in_vain: dict[PeerId, float] = {}
         """Those who did not give what they named, and when they were asked for it, time.monotonic()."""
+        self._tries, self._rests_until = 0, 0.0
+        """Trunks that were fetched in a row, and until when, time.monotonic(), no further one is."""
+        self.is_resting = False
+        """A trunk is wanted, and waits for that."""
+
+    @property
+    def rest_s(self) -> float:
+        """Seconds until another trunk may be fetched."""
+        return max(0.0, self._rests_until - time.monotonic())
+
+    def caught_up(self) -> None:
+        """The trainer here is where the others are."""
+        self._tries, self._rests_until, self.is_resting = 0, 0.0, False
 
     async def mean(self, version: int, givers: Collection[bytes] = ()) -> Taken | None:
         """That the others have taken a step by; None: they have not, or it is not to be had any more.
@@ -132,8 +148,21 @@ class CatchingUp:
         """Parameters and optimizer of a trainer that is in step with most.
 
         Raises:
-            NetworkError: nobody gave one; to be asked again.
+            NetworkError: nobody gave one, or none is fetched yet; to be asked again.
         """
+        self.is_resting = self.rest_s > 0
+        if self.is_resting:
+            await asyncio.sleep(min(self.rest_s, LOOK_S))  # as the others may go meanwhile
+            raise CallTimeout("The others were too far ahead again when their trunk was here; it is fetched later.")
+        self._tries += 1
+        try:
+            return await self._newest_trunk()
+        finally:
+            if self._tries >= TRIES:
+                rest_s = min(REST_S * 2 ** (self._tries - TRIES), LONGEST_REST_S)
+                self._rests_until = time.monotonic() + rest_s
+
+    async def _newest_trunk(self) -> Whole:
         before = self._standings.trainers
         if best := newest([*before.values()]):
             for peer in self._standings.who_came_to(best):

@@ -55,9 +55,6 @@ GRACE_S = 15.0
 """That a member of a round may cost the others."""
 CLIP = 2.0
 """Where three or more average, nobody moves the mean by more than so many times what the median of them does."""
-TRIES, REST_S, LONGEST_REST_S = 2, 20.0, 3600.0
-"""Trunks of the others that a trainer fetches in a row without coming to where they are. Before each further one it
-rests, twice as long each time: by its line the others may always be too far ahead again when one is here."""
 
 
 class DeDLOC(Agreement):
@@ -83,10 +80,6 @@ class DeDLOC(Agreement):
         """Of the trainer here."""
         self._settled = self._alone = False
         """Whether the trainer here has agreed with others since it came; and whether it took a step alone since."""
-        self._tries, self._rests_until = 0, 0.0
-        """Trunks that were fetched in a row, and until when, time.monotonic(), no further one is."""
-        self._rests = False
-        """The trainer here waits for that."""
         self._agreed: tuple[float, Agreed] | None = None
         """The last agreement here, and its unix time."""
         self._who = NOBODY
@@ -146,9 +139,9 @@ class DeDLOC(Agreement):
     def waits(self) -> Notice | None:
         """A trainer that has told how much it has for a step gathers no more for it once all together have enough; and
         nothing for the next one while its offer is on its way, unless steps are delayed."""
-        mine, rest = self._gathered, self._rests_until - time.monotonic()
-        if self._is_at_work and self._rests:
-            return notice("trunk.waits_line", n=max(1, math.ceil(rest / 60)))
+        mine = self._gathered
+        if self._is_at_work and self._others.is_resting:
+            return notice("trunk.waits_line", n=max(1, math.ceil(self._others.rest_s / 60)))
         if not self._is_at_work or mine is None:
             return None
         if mine.version >= self._enough and (self._delayed or mine.version != self._offered + 1):
@@ -161,6 +154,7 @@ class DeDLOC(Agreement):
     def serve(self, calls: Calls) -> None:
         """As `Agreement.serve`; its trainer's samples are counted, too."""
         super().serve(calls)
+        self._lose()
         calls.listen(GATHERED, self._note)
         calls.listen(REACHED, self._reached)
 
@@ -172,7 +166,7 @@ class DeDLOC(Agreement):
             self._alone, self._agreed, self._who = True, None, NOBODY
             self._past.forget_steps()
             self._past.trunks.clear()
-        if before is not None and gathered.version < before.version:  # compute runs again, from an older checkpoint
+        if before and gathered.version < before.version and gathered.trained < before.trained:  # an older checkpoint
             self._agreed, self._who = None, NOBODY
         if now - self._heard > EXPIRY_S:  # the others may be far ahead
             self._settled = False
@@ -184,10 +178,17 @@ class DeDLOC(Agreement):
         else:
             self._tending.wake.set()
         self._gathered = gathered
-        lost = before and gathered.version <= before.version and gathered.samples < before.samples  # with its trunk
+        lost = before and (gathered.version, gathered.samples) < (before.version, before.samples)  # with its trunk
         if (gathered.samples or lost) and gathered != before and not self._node.hushed:
             self._standings.spread(gathered)
         self._decide()
+
+    def _lose(self) -> None:
+        """What the trainer here has gathered comes to nothing."""
+        if self._gathered is not None:
+            self._gathered = msgspec.structs.replace(self._gathered, samples=0)
+            if not self._node.hushed:
+                self._standings.spread(self._gathered)
 
     def _reached(self, reached: Reached) -> None:
         if self._past.reach(reached):
@@ -242,11 +243,12 @@ class DeDLOC(Agreement):
             self._calls.tell(COMPANY, others)
         if mine.alone:
             return
-        is_apart = self._alone and mine.version in self._past.trunks and self._is_away(mine.version)
-        is_enough = self._together(mine) >= self._target or is_apart
-        if is_enough or mine.version < max(self._enough, self._standings.enough(mine.version)):
+        has_enough = mine.version < max(self._enough, self._standings.enough(mine.version))
+        if has_enough or self._together(mine) >= self._target:
             self._enough = max(self._enough, mine.version + 1)
             self._calls.tell(ENOUGH, mine.version)
+        elif self._alone and mine.version in self._past.trunks and self._is_away(mine.version):
+            self._calls.tell(ENOUGH, mine.version)  # to be given the trunk of the others, who are told nothing of that
 
     def _together(self, mine: Gathered) -> int:
         """Samples that all have gathered for the step that the trainer here gathers for."""
@@ -289,7 +291,7 @@ class DeDLOC(Agreement):
                 self._others.asked_in_vain(self._standings.mean_of_most(offer.version)[1])
                 kept, counted = await self._step_with_others(offer, payload, gathered.trained), bool(offer.samples)
         if offer.version + 1 >= by_most([each.version for each in self._standings.trainers.values()]):
-            self._tries, self._rests_until, self._rests = 0, 0.0, False
+            self._others.caught_up()
         self._past.take(offer.version, kept)
         self._answered, self._agreed = offer.version, (time.time(), kept.agreed)
         self._tending.wake.set()
@@ -301,17 +303,10 @@ class DeDLOC(Agreement):
         Raises:
             NetworkError: nobody gave them; to be asked again.
         """
-        if (rest := self._rests_until - time.monotonic()) > 0:
-            self._rests, self._settled = True, False  # nobody waits for it
-            await asyncio.sleep(min(rest, TICK_S))  # as the others may go meanwhile
-            raise CallTimeout("The others were too far ahead again when their trunk was here; it is fetched later.")
-        self._tries, self._rests = self._tries + 1, False
-        try:
-            told, trunk = await self._others.trunk()
-        finally:
-            if self._tries >= TRIES:
-                rest_s = min(REST_S * 2 ** (self._tries - TRIES), LONGEST_REST_S)
-                self._rests_until = time.monotonic() + rest_s
+        self._lose()
+        if self._others.rest_s:
+            self._settled = False  # nobody waits for it
+        told, trunk = await self._others.trunk()
         self._settled, self._alone = True, False
         self._past.forget_steps()  # what led the others there they tell
         self._enough = told.version

@@ -6,6 +6,7 @@ import numpy as np
 
 from core.averaging.fragment import Encoder, Fragment, Numbers
 from core.contracts.trunk import Offer
+from core.swarm.trunk.wire import Wire
 
 FAR = 30.0
 """Times the length of a trainer's own difference that rounds may lead before what they come to is tried. The median of
@@ -26,25 +27,27 @@ class Differences:
         self._untried: dict[int, float] = {}
         """How far rounds have led since the last trial of a fragment."""
 
-    def message(self, offer: Offer, numbers: Numbers, *, is_sparse: bool) -> bytes:
-        """The same for the same offer: what a trainer repeats is not counted twice, nor fed back twice.
+    def message(self, offer: Offer, numbers: Numbers, wire: Wire) -> bytes:
+        """The same for the same offer: what a trainer repeats is not counted twice.
 
         Args:
             offer: of which fragment and version it is.
             numbers: the difference.
-            is_sparse: whether it travels in 2 bits.
+            wire: that chooses its form.
         """
         version, message = self._unanswered.get(offer.part, (-1, b""))
         if version != offer.version:
             encoder = self._encoders.setdefault(offer.part, Encoder())
-            message = encoder.encode(numbers, offer.fine, is_sparse)
+            message = encoder.encode(numbers, offer.fine, wire.is_sparse(len(numbers)))
             self._unanswered[offer.part] = offer.version, message
             self._lengths[offer.part] = float(np.linalg.norm(numbers))
         return message
 
-    def answered(self, part: int) -> None:
-        """What was offered of a fragment is not offered again."""
+    def answered(self, part: int, *, counted: bool) -> None:
+        """What was offered of a fragment was counted, or its numbers are part of another offer."""
         self._unanswered.pop(part, None)
+        if counted:
+            self._encoders[part].counted()
 
     def trial_of(self, part: int, before: Fragment, after: Fragment) -> Trial:
         """Rounds such as come of differences like the one that was offered are not tried, as the trainer took part in

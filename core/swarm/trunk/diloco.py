@@ -17,7 +17,7 @@ import numpy as np
 
 from core.averaging import codecs
 from core.averaging import fragment as fragments
-from core.averaging.fragment import Fragment
+from core.averaging.fragment import Fragment, OtherVersion
 from core.averaging.outer import steps_between
 from core.contracts.errors import UNREADABLE, CallRefused, CallTimeout, HearthError, PeerUnreachable, ProtocolError
 from core.contracts.kinds import MODELS
@@ -50,10 +50,6 @@ SLACK_S = 30.0
 """For an offer, beside the time that it waits for others."""
 MOST = (MAX_PAYLOAD - (1 << 20)) // 8
 """Numbers of a fragment: with its momentum it is one message."""
-
-
-class OtherSize(ProtocolError):
-    """A fragment as in another revision of the manifest, in which others may still be: that is no fault of theirs."""
 
 
 class DiLoCo(Agreement):
@@ -95,7 +91,7 @@ class DiLoCo(Agreement):
             try:
                 self._check_size(part, len(fragment.numbers), fragment.fine)
                 self._fragments[part] = fragment
-            except OtherSize as error:  # the manifest was revised
+            except OtherVersion as error:  # the manifest was revised
                 log.warning("A fragment of the trunk on this disk cannot be used: %s", error)
         self._tending.start()
         return self
@@ -182,18 +178,19 @@ class DiLoCo(Agreement):
                 begin = FragmentOffer(offer.part, 0, b"", offer.samples, offer.fine, "begin")
                 answer = await self._ask(begin, payload)
         else:
-            message = self._differences.message(offer, numbers, is_sparse=self._wire.is_sparse(len(numbers)))
+            message = self._differences.message(offer, numbers, self._wire)
             known = self._fragments.get(offer.part)
             line = known.line if known else b""
             difference = FragmentOffer(offer.part, offer.version, line, offer.samples, offer.fine, "difference")
             answer = await self._ask(difference, message)
-            self._differences.answered(offer.part)
         fragment = self._fragments.get(offer.part)
         if answer.kind == "none" or fragment is None:
             return Agreed(offer.part, 0, 0, 0, counted=False), b""
         self._heard[offer.part] = time.time()
         counts = fragment.counted if offer.samples else fragment.is_settled
         counted = not offer.version or counts(self._node.peer, offer.version)
+        if offer.version and offer.samples:
+            self._differences.answered(offer.part, counted=counted)
         samples = min(fragment.samples, self._most().samples)
         return Agreed(offer.part, fragment.version, samples, answer.peers, counted), fragment.numbers.tobytes()
 
@@ -223,7 +220,7 @@ class DiLoCo(Agreement):
             await self._follow(offer.part, syncer, answer, data)
         except (ProtocolError, *UNREADABLE) as error:
             self._leases.refused(syncer)
-            if not isinstance(error, OtherSize):
+            if not isinstance(error, OtherVersion):
                 self._node.strike(parse_peer(syncer), HOSTILE_POINTS)
             raise CallRefused(f"Peer {syncer[:8]} answered with no fragment of the trunk: {error}") from error
         known = self._fragments.get(offer.part)
@@ -299,7 +296,7 @@ class DiLoCo(Agreement):
         try:
             return await self._answer(context.peer, offer, payload)
         except ProtocolError as error:
-            if not isinstance(error, OtherSize):
+            if not isinstance(error, OtherVersion):
                 log.warning("Peer %s offered what does not count: %s", peer_text(context.peer)[:8], error)
                 self._node.strike(context.peer, HOSTILE_POINTS)
             raise
@@ -341,7 +338,7 @@ class DiLoCo(Agreement):
         """What somebody says that a fragment is, without the momentum: nobody can try that, and it comes with rounds.
 
         Raises:
-            ProtocolError: it is none, or another one (`OtherSize`).
+            ProtocolError: it is none, or another one (`OtherVersion`).
         """
         fragment = fragments.load(data, MOST)
         self._check_size(part, len(fragment.numbers), fragment.fine)
@@ -352,10 +349,10 @@ class DiLoCo(Agreement):
         """Whether the trunk has a fragment of that size, which follows from the manifest.
 
         Raises:
-            OtherSize: it has not.
+            OtherVersion: it has not.
         """
         if part >= len(self._sizes) or (count, fine) != self._sizes[part]:
-            raise OtherSize(f"The trunk has no fragment {part} of {count} numbers.")
+            raise OtherVersion(f"The trunk has no fragment {part} of {count} numbers.")
 
     def _note_given(self, part: int, peer: bytes, samples: int, size: int) -> None:
         self.saw(peer, samples, part)

@@ -46,6 +46,9 @@ APART_S = 1800.0
 """So long the trunk of the last common step is what others' are measured by, where a trainer has gone on alone since
 then. It takes many small steps, which may well come to less loss than the few common ones of the others meanwhile. No
 longer, or liars could have it give up the work of a night."""
+SPARED_S = 8 * APART_S
+"""Once a trunk was taken over by that measure, what is trained alone is not given up by it again: liars could have it
+give up the work of each half hour."""
 Round = asyncio.Task[tuple[Agreed, Tensor | None]]
 """An offer that is on its way."""
 OPTIMIZERS: dict[str, type[Adam]] = {"adam": Adam, "lamb": Lamb}
@@ -82,6 +85,8 @@ class Dedloc(TrunkStrategy):
         """Whether the trunk here is that of a common step."""
         self._common: _Common | None = None
         """The one of the last such, if steps were taken alone since then."""
+        self._spared_until = -math.inf
+        """time.monotonic()"""
         self._begun = 0
         self._on_the_way: set[int] = set()
         """Batches."""
@@ -134,20 +139,27 @@ class Dedloc(TrunkStrategy):
         if self._alone and self._travelling is None and self._gathered >= self._own:
             gathered, samples = self._take()
             assert gathered is not None
-            if self._is_common:
-                self._common = _Common(self._adam.weights.to("cpu", copy=True), time.monotonic() + APART_S)
-                self._is_common = False
+            self._goes_alone()
             self._adam.step(gathered / samples, samples)  # bit for bit as `local`
         self._end(batch)
+
+    def _goes_alone(self) -> None:
+        """The next step is of this trainer's samples alone."""
+        now = time.monotonic()
+        if self._is_common and now >= self._spared_until:
+            self._common = _Common(self._adam.weights.to("cpu", copy=True), now + APART_S)
+        elif self._common and now > self._common.until:
+            self._common = None
+        self._is_common = False
 
     def drop(self, batch: int) -> None:
         self._end(batch)
 
     def with_parts(self, parts: Mapping[int, Tensor]) -> Tensor:
         """As `TrunkStrategy.with_parts`."""
-        if self._common and time.monotonic() > self._common.until:
-            self._common = None
-        return self._common.weights if self._common and not parts else super().with_parts(parts)
+        if self._common and not parts and time.monotonic() <= self._common.until:
+            return self._common.weights
+        return super().with_parts(parts)
 
     async def agree(self, run: Run, judge: Judge | None = None) -> None:
         if self._calls is None:
@@ -293,7 +305,7 @@ class Dedloc(TrunkStrategy):
             if numbers is not None and len(numbers) > len(self._adam.weights):
                 await run(self._adopt, travelling, agreed, numbers)
             elif numbers is not None and agreed.version == self.step + 1:
-                await run(self._apply, travelling, numbers, agreed.samples)
+                await run(self._apply, travelling, agreed, numbers)
             else:
                 log.info("The other trainers are at step %d, this one is at %d.", agreed.version, self.step)
                 self._taken_over.clear()
@@ -303,17 +315,20 @@ class Dedloc(TrunkStrategy):
             self._travelling = None
             self._tell()
 
-    def _apply(self, round_: Round, mean: Tensor, samples: int) -> None:
+    def _apply(self, round_: Round, agreed: Agreed, mean: Tensor) -> None:
         """Take the step.
 
         Args:
             round_: that it ends, unless another's trunk was taken over while this waited.
+            agreed: whose step it is, and the samples in the trunk with it.
             mean: of the gradients of all trainers, [all parameters], flat.
-            samples: in the trunk with it.
         """
         if round_ is self._travelling:
-            self._adam.step(mean.to(self.parameters[0].device), samples - self.samples)
-            self._is_common, self._common = True, None
+            if agreed.peers == 1:  # the others have gone
+                self._goes_alone()
+            else:
+                self._is_common, self._common = True, None
+            self._adam.step(mean.to(self.parameters[0].device), agreed.samples - self.samples)
             self._travelling = None
 
     def _adopt(self, round_: Round, agreed: Agreed, numbers: Tensor) -> None:
@@ -333,6 +348,8 @@ class Dedloc(TrunkStrategy):
         if round_ is self._travelling:
             self._travelling = None
             self._adam.adopt(State((weights, mean, square), agreed.version, agreed.samples))
+            if self._common and time.monotonic() <= self._common.until:
+                self._spared_until = time.monotonic() + SPARED_S
             self._is_common, self._common = False, None
             self._named = -1  # it may have had that version of its own
             self._take()
