@@ -9,6 +9,7 @@ import hashlib
 import math
 from collections import deque
 from collections.abc import Iterable
+from types import ModuleType
 from typing import Annotated
 
 import msgspec
@@ -102,16 +103,24 @@ def largest(count: int, fine: int) -> int:
     return 1 + 2 * fine + dense.encoded_size(count - fine)
 
 
+def form_of(message: bytes) -> ModuleType:
+    """How the numbers of a message travel that are not fine.
+
+    Raises:
+        OtherVersion: that is unknown here.
+    """
+    if (form := FORMS.get(message[:1])) is None:
+        raise OtherVersion("A difference came in an unknown form.")
+    return form
+
+
 def decode(message: bytes, count: int, fine: int) -> Numbers:
     """The difference [count].
 
     Raises:
         ProtocolError: the bytes are none, or of a form that is unknown here (`OtherVersion`).
     """
-    cut = 1 + 2 * fine
-    form = FORMS.get(message[:1])
-    if form is None:
-        raise OtherVersion("A difference came in an unknown form.")
+    cut, form = 1 + 2 * fine, form_of(message)
     head = codecs.decode(memoryview(message)[1:cut], "fp16", fine)
     difference = np.concatenate([head, form.decode(memoryview(message)[cut:], count - fine)])
     if np.abs(difference).max(initial=0.0) > FARTHEST:
@@ -219,8 +228,8 @@ class Fragment:
 
 def _change(made: Round, count: int, fine: int) -> Numbers:
     """What a round adds [count]; raises as `decode`."""
-    if not all(message[:1] in FORMS for _, message in made.parts):
-        raise OtherVersion("A round came in an unknown form.")
+    for _, message in made.parts:
+        form_of(message)
     if sum(len(message) for _, message in made.parts) > largest(count, fine):
         raise ProtocolError("A round has more parts than its numbers need.")
     change = np.zeros(count, np.float32)
@@ -294,8 +303,10 @@ def load(data: bytes, most: int, *, is_own: bool = False) -> Fragment:
     try:
         if line != state.lines[-1]:
             raise ProtocolError("The numbers of this fragment are not those to which its rounds led.")
-        for made in state.rounds:  # others are told of them, who would blame this PC
-            _change(made, count, state.fine)
+        for version, made in enumerate(state.rounds, state.version + 1 - len(state.rounds)):
+            if made.version != version:
+                raise ProtocolError("The rounds of this fragment do not follow each other.")
+            _change(made, count, state.fine)  # others are told of them, who would blame this PC
     except ProtocolError:
         if is_own:
             return fragment

@@ -150,6 +150,8 @@ class Agreed(msgspec.Struct, frozen=True, array_like=True):
     """What is agreed is as good as the manifest wants: training is over."""
     mixed: Whole = 0
     """Results of subtasks in it, where servers mix them in."""
+    alone: bool = False
+    """Whether nobody else takes this step: the others have gone."""
 
 
 class Reached(msgspec.Struct, frozen=True, array_like=True):

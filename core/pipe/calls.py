@@ -89,6 +89,7 @@ class Calls:
         """This end's calls."""
         self._serving: dict[int, Callable[[], object]] = {}
         """How to cancel the other end's calls that are under way."""
+        self._endings: list[Callable[[], object]] = []
         self._error: Exception | None = None
         self._failed = asyncio.Event()
 
@@ -105,6 +106,12 @@ class Calls:
         self._waiting.fail(error)
         for cancel in serving.values():
             cancel()
+        for ending in self._endings:
+            ending()
+
+    def when_detached(self, ending: Callable[[], object]) -> None:
+        """Have `ending` called each time that the other end has gone."""
+        self._endings.append(ending)
 
     # --- what the other end may call
 

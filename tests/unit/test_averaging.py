@@ -33,6 +33,10 @@ A, B, C = b"a" * 32, b"b" * 32, b"c" * 32
 DRAW = np.random.default_rng(1)
 
 
+def message(value: float = 1.0) -> bytes:
+    return Encoder().encode(np.full(9000, value, np.float32), 100, is_sparse=False)
+
+
 def draw(count: int) -> outer.Numbers:
     return DRAW.standard_normal(count).astype(np.float32)
 
@@ -368,11 +372,16 @@ def test_what_an_older_version_left_on_this_disk_goes_on_from_its_numbers() -> N
         load(dump(old), 9000)
 
 
-@pytest.mark.parametrize(("form", "error"), [(b"d", OtherVersion), (b"4", ProtocolError)])
-def test_nobody_passes_rounds_on_that_others_cannot_read(form: bytes, error: type[ProtocolError]) -> None:
+@pytest.mark.parametrize(
+    ("message", "version", "error"),
+    [(b"d" * 12_000, 2, OtherVersion), (b"4" * 12_000, 2, ProtocolError), (message(), 77, ProtocolError)],
+)
+def test_nobody_passes_rounds_on_that_others_cannot_apply(
+    message: bytes, version: int, error: type[ProtocolError]
+) -> None:
     """As an older version made them, or as a liar did; those who are told of them would blame this PC."""
     fragment = Fragment(draw(9000), 100)
-    unread = Round(2, 8, True, ((A, 1),), ((1.0, form + b"\xff" * 12_000),))
+    unread = Round(version, 8, True, ((A, 1),), ((1.0, message),))
     with pytest.raises(error) as refused:
         fragment.apply(unread)
     assert type(refused.value) is error, "another version is no lie"
@@ -402,10 +411,6 @@ def test_the_mean_of_what_was_offered_is_added() -> None:
         assert syncer.offer(A, version, 8, fine(0.5 if version == 2 else 1.0), 0.0)
         syncer.make()
         assert syncer.fragment.numbers / PLAIN.rate == pytest.approx(np.full(64, agreed), abs=1e-3)
-
-
-def message(value: float = 1.0) -> bytes:
-    return Encoder().encode(np.full(9000, value, np.float32), 100, is_sparse=False)
 
 
 def test_a_round_waits_for_the_usual_trainers_and_no_longer_than_the_grace() -> None:

@@ -89,7 +89,7 @@ def test_who_went_on_alone_measures_a_trunk_of_others_by_that_of_the_last_common
         await asyncio.sleep(1)
         worker.contribute()
         worker.calls.tell(ENOUGH, worker.strategy.step)
-        worker.answers.put_nowait(Agreed(0, 6, 7 * ROWS, 1))
+        worker.answers.put_nowait(Agreed(0, 6, 7 * ROWS, 1, alone=True))
         await asyncio.sleep(1)
         assert worker.strategy.step == 6
         worker.calls.tell(COMPANY, False)
@@ -107,24 +107,20 @@ def test_who_went_on_alone_measures_a_trunk_of_others_by_that_of_the_last_common
     assert virtual_time.run(main()) == [False, True, True, True, False]
 
 
-def test_the_work_of_half_an_hour_alone_is_given_up_once_and_not_again_and_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_work_of_a_while_alone_is_given_up_once_and_not_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that comes for a step now and then, and has nothing but the trunk after it, could undo a night of work."""
 
     async def main() -> list[bool]:
         monkeypatch.setattr("time.monotonic", asyncio.get_running_loop().time)
-        worker, known = Worker(alone_samples=1), list[bool]()
+        worker, known, gone_s = Worker(alone_samples=1), list[bool](), dedloc.APART_S / 2
         task = asyncio.create_task(worker.strategy.agree(run))
-        for began in (1000, 2000, 3000):
-            if began == 3000:
-                await asyncio.sleep(dedloc.SPARED_S)
+        for peers in (2, 1, 1):  # a step is common though nobody else had samples for it
             worker.calls.tell(COMPANY, True)
             await asyncio.sleep(1)
             worker.contribute()
             worker.calls.tell(ENOUGH, worker.strategy.step)
-            step = worker.strategy.step + 1
-            worker.answers.put_nowait(Agreed(0, step, began * ROWS, 2))
+            step, samples = worker.strategy.step + 1, worker.strategy.samples + ROWS
+            worker.answers.put_nowait(Agreed(0, step, samples, peers))
             await asyncio.sleep(1)
             assert worker.strategy.step == step
             common = [vector.clone() for vector in worker.strategy._adam.vectors]
@@ -132,16 +128,43 @@ def test_the_work_of_half_an_hour_alone_is_given_up_once_and_not_again_and_again
             await asyncio.sleep(1)
             worker.contribute()
             known.append(torch.equal(worker.strategy.with_parts({}), common[0]))
+            await asyncio.sleep(gone_s)
+            worker.contribute()
             worker.calls.tell(COMPANY, True)
             await asyncio.sleep(1)
             worker.calls.tell(ENOUGH, worker.strategy.step)
-            worker.answers.put_nowait((Agreed(0, step + 9, (began + 1) * ROWS, 0, counted=False), torch.cat(common)))
+            trunk = Agreed(0, step + 9, samples + 9 * ROWS, 0, counted=False), torch.cat(common)
+            worker.answers.put_nowait(trunk)
             await asyncio.sleep(1)
             assert worker.strategy.step == step + 9
+            if len(known) == 2:
+                await asyncio.sleep(dedloc.SPARED * gone_s)
         task.cancel()
         return known
 
     assert virtual_time.run(main()) == [True, False, True]
+
+
+@pytest.mark.parametrize("delayed", [False, True])
+def test_a_trunk_of_the_others_is_gone_on_with_as_soon_as_it_is_here(delayed: bool) -> None:
+    async def main() -> Worker:
+        worker = Worker(delayed)
+        task = asyncio.create_task(worker.strategy.agree(run))
+        await asyncio.sleep(1)
+        worker.contribute()
+        worker.calls.tell(ENOUGH, 0)
+        await asyncio.sleep(1)
+        if delayed:
+            worker.contribute()
+        count = len(weights(worker.module))
+        worker.answers.put_nowait((Agreed(0, 40, 40 * ROWS, 0, counted=False), torch.ones(3 * count)))
+        await asyncio.sleep(1)
+        task.cancel()
+        return worker
+
+    worker = virtual_time.run(main())
+    assert worker.strategy.step == 40 and len(worker.offers) == 1
+    assert worker.told[-1] == Gathered(40, 0, 40 * ROWS), "what was gathered on the other trunk"
 
 
 @pytest.mark.parametrize("delayed", [False, True])

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from core.averaging.digests import TrunkDigest
-from core.contracts.errors import CallTimeout
+from core.contracts.errors import CallTimeout, ComputeError
+from core.contracts.notices import plain
 from core.contracts.pipe import ENOUGH, GIVE_TRUNK
 from core.contracts.trunk import Agreed, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import Standing
 from core.identity import PeerId
-from core.pipe.calls import Calls, Incoming
+from core.pipe.calls import Incoming
 from core.pipe.frames import Payload
 from core.swarm.trunk.dedloc import FORMING_S
 from core.swarm.trunk.past import Past, Taken
@@ -223,7 +224,8 @@ async def test_what_a_process_had_gathered_that_was_killed_counts_no_more(tmp_pa
         one._note(Gathered(3, ROWS, 24))
         together = partial(other._together, Gathered(3, 0))
         await until(lambda: together() == ROWS, "what the other has gathered", PATIENCE_S)
-        one.serve(Calls())
+        assert one._calls
+        one._calls.detach(ComputeError(plain("It was killed.")))
         one._note(Gathered(3, 0, 24))
         await until(lambda: together() == 0, "that it has nothing any more", PATIENCE_S)
         assert one._together(Gathered(3, 0)) == 0

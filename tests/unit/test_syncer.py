@@ -5,7 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from core.averaging.fragment import Encoder, Fragment
+from core.averaging.fragment import Encoder, Fragment, OtherVersion
 from core.contracts.errors import ProtocolError
 from core.contracts.trunk import Diloco
 from core.swarm.trunk import syncer as syncers
@@ -42,5 +42,8 @@ async def test_of_a_flood_of_offers_on_one_version_the_first_is_read_and_none_ma
     async with asyncio.timeout(PATIENCE_S):
         flood = [syncer.offer(A, 1, 8, bytes([number]) * 8) for number in range(9)]
         assert all(await asyncio.gather(syncer.offer(A, 1, 8, mine), *flood, syncer.offer(B, 1, 8, other)))
+        for number in range(9):
+            with pytest.raises(OtherVersion):
+                await syncer.offer(A, 2, 8, bytes([number]) * 8)
         with pytest.raises(ProtocolError, match="before"):
             await syncer.offer(A, 2, 8, mine)

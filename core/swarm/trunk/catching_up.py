@@ -154,13 +154,11 @@ class CatchingUp:
         if self.is_resting:
             await asyncio.sleep(min(self.rest_s, LOOK_S))  # as the others may go meanwhile
             raise CallTimeout("The others were too far ahead again when their trunk was here; it is fetched later.")
+        found = await self._newest_trunk()
         self._tries += 1
-        try:
-            return await self._newest_trunk()
-        finally:
-            if self._tries >= TRIES:
-                rest_s = min(REST_S * 2 ** (self._tries - TRIES), LONGEST_REST_S)
-                self._rests_until = time.monotonic() + rest_s
+        if self._tries >= TRIES:
+            self._rests_until = time.monotonic() + min(REST_S * 2 ** (self._tries - TRIES), LONGEST_REST_S)
+        return found
 
     async def _newest_trunk(self) -> Whole:
         before = self._standings.trainers

@@ -71,9 +71,10 @@ class DeDLOC(Agreement):
         self._standings = Standings(run_id, members, self._decide)
         self._gathered: Gathered | None = None
         """By the trainer here; None: there is none."""
-        self._heard = 0.0
-        self._met = -math.inf
-        """When another trainer was seen last."""
+        self._given_up: Gathered | None = None
+        """What it tells while the trunk of the others is fetched; only the samples are others."""
+        self._heard, self._met = 0.0, -math.inf
+        """When it told that, and when another trainer was seen last."""
         self._enough = 0
         """Steps for which there is enough."""
         self._past = Past()
@@ -139,11 +140,10 @@ class DeDLOC(Agreement):
     def waits(self) -> Notice | None:
         """A trainer that has told how much it has for a step gathers no more for it once all together have enough; and
         nothing for the next one while its offer is on its way, unless steps are delayed."""
-        mine = self._gathered
-        if self._is_at_work and self._others.is_resting:
-            return notice("trunk.waits_line", n=max(1, math.ceil(self._others.rest_s / 60)))
-        if not self._is_at_work or mine is None:
+        if not self._is_at_work or (mine := self._gathered) is None:
             return None
+        if self._others.is_resting:
+            return notice("trunk.waits_line", n=max(1, math.ceil(self._others.rest_s / 60)))
         if mine.version >= self._enough and (self._delayed or mine.version != self._offered + 1):
             return None
         if self._failed:
@@ -154,7 +154,7 @@ class DeDLOC(Agreement):
     def serve(self, calls: Calls) -> None:
         """As `Agreement.serve`; its trainer's samples are counted, too."""
         super().serve(calls)
-        self._lose()
+        calls.when_detached(self._lose)
         calls.listen(GATHERED, self._note)
         calls.listen(REACHED, self._reached)
 
@@ -173,6 +173,8 @@ class DeDLOC(Agreement):
         self._heard = now
         self._past.back_to(gathered.version)
         self._vectors.forget(gathered.version + 1)
+        if (given_up := self._given_up) and msgspec.structs.replace(gathered, samples=0) == given_up:
+            gathered = given_up
         if before and (before.version, before.trained) == (gathered.version, gathered.trained):
             gathered = msgspec.structs.replace(gathered, samples=max(before.samples, gathered.samples))
         else:
@@ -188,9 +190,11 @@ class DeDLOC(Agreement):
         if self._gathered is not None:
             self._gathered = msgspec.structs.replace(self._gathered, samples=0)
             if not self._node.hushed:
-                self._standings.spread(self._gathered)
+                with contextlib.suppress(NetworkError):  # this peer leaves
+                    self._standings.spread(self._gathered)
 
     def _reached(self, reached: Reached) -> None:
+        self._given_up = None
         if self._past.reach(reached):
             self._vectors.forget(reached.version)
         self._tending.wake.set()
@@ -276,7 +280,7 @@ class DeDLOC(Agreement):
     async def _agree(self, offer: Offer, payload: bytes) -> tuple[Agreed, Payload]:
         if len(payload) != (4 * self._numbers if offer.samples else 0):
             raise ProtocolError(f"{len(payload)} bytes were offered for a trunk of {self._numbers} numbers.")
-        gathered = self._gathered or Gathered(offer.version, 0)
+        gathered, self._given_up = self._gathered or Gathered(offer.version, 0), None
         async with self._asking:  # a process that was just killed may wait yet
             await self._standings.look()
             self._compare_steps(offer.version)
@@ -295,7 +299,7 @@ class DeDLOC(Agreement):
         self._past.take(offer.version, kept)
         self._answered, self._agreed = offer.version, (time.time(), kept.agreed)
         self._tending.wake.set()
-        return msgspec.structs.replace(kept.agreed, counted=counted), kept.mean
+        return msgspec.structs.replace(kept.agreed, counted=counted, alone=self._alone), kept.mean
 
     async def _taken_over(self) -> tuple[Agreed, bytes]:
         """Parameters and optimizer of the others.
@@ -304,6 +308,7 @@ class DeDLOC(Agreement):
             NetworkError: nobody gave them; to be asked again.
         """
         self._lose()
+        self._given_up = self._gathered
         if self._others.rest_s:
             self._settled = False  # nobody waits for it
         told, trunk = await self._others.trunk()

@@ -45,8 +45,7 @@ class Differences:
 
     def answered(self, part: int, *, counted: bool) -> None:
         """What was offered of a fragment was counted, or its numbers are part of another offer."""
-        self._unanswered.pop(part, None)
-        if counted:
+        if self._unanswered.pop(part, None) and counted:
             self._encoders[part].counted()
 
     def trial_of(self, part: int, before: Fragment, after: Fragment) -> Trial:

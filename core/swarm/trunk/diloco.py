@@ -187,10 +187,11 @@ class DiLoCo(Agreement):
         if answer.kind == "none" or fragment is None:
             return Agreed(offer.part, 0, 0, 0, counted=False), b""
         self._heard[offer.part] = time.time()
-        counts = fragment.counted if offer.samples else fragment.is_settled
-        counted = not offer.version or counts(self._node.peer, offer.version)
-        if offer.version and offer.samples:
-            self._differences.answered(offer.part, counted=counted)
+        peer, version = self._node.peer, offer.version
+        is_in = fragment.counted(peer, version)
+        counted = not version or (is_in if offer.samples else fragment.is_settled(peer, version))
+        if version and (offer.samples or is_in):
+            self._differences.answered(offer.part, counted=is_in)
         samples = min(fragment.samples, self._most().samples)
         return Agreed(offer.part, fragment.version, samples, answer.peers, counted), fragment.numbers.tobytes()
 
@@ -231,7 +232,7 @@ class DiLoCo(Agreement):
     async def _follow(self, part: int, syncer: str, answer: FragmentAnswer, data: bytes) -> None:
         known, newer = self._fragments.get(part), None
         if answer.kind == "state":
-            newer = self._loaded(part, data)
+            newer = await self._loaded(part, data)
             is_led = self._leases.is_led_by(part, syncer)
             if not (self._can_be(part, newer) if is_led is None else is_led):
                 log.warning("Peer %s has no fragment %d of the trunk that others know.", syncer[:8], part)
@@ -334,13 +335,13 @@ class DiLoCo(Agreement):
         self._fragments[part] = Fragment(codecs.decode(payload, "fp32", count), offer.fine)
         self._syncers[part] = self._new_syncer(part, self._fragments[part])
 
-    def _loaded(self, part: int, data: bytes) -> Fragment:
+    async def _loaded(self, part: int, data: bytes) -> Fragment:
         """What somebody says that a fragment is, without the momentum: nobody can try that, and it comes with rounds.
 
         Raises:
             ProtocolError: it is none, or another one (`OtherVersion`).
         """
-        fragment = fragments.load(data, MOST)
+        fragment = await asyncio.to_thread(fragments.load, data, MOST)
         self._check_size(part, len(fragment.numbers), fragment.fine)
         fragment.momentum = None
         return fragment
@@ -365,7 +366,8 @@ class DiLoCo(Agreement):
         _, data = await self._node.call(peer, self._state, AskState(part), State, deadline_s=SLACK_S)
         if not data:
             return
-        newer, known = self._loaded(part, data), self._fragments.get(part)
+        newer = await self._loaded(part, data)
+        known = self._fragments.get(part)
         line = known.line if known else b""  # a round changes the fragment itself
         if part not in self._syncers or (known and newer.version <= known.version):
             return

@@ -33,7 +33,7 @@ class Taken(NamedTuple):
     @classmethod
     def by(cls, agreed: Agreed, mean: bytes, before: bytes) -> Self:
         """With its digest."""
-        own = hashlib.sha256(msgspec.msgpack.encode(agreed))
+        own = hashlib.sha256(msgspec.msgpack.encode((agreed.version, agreed.samples, agreed.peers)))
         own.update(mean)
         return cls(agreed, mean, before, own.digest())
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from core.averaging.collecting import Collecting
-from core.averaging.fragment import Fragment
+from core.averaging.fragment import Fragment, form_of
 from core.averaging.mean import JUDGED
 from core.contracts.errors import CallRefused, ProtocolError
 from core.contracts.trunk import Diloco
@@ -107,12 +107,15 @@ class Syncer:
 
         Raises:
             ProtocolError: it is no such message, or one that was offered on another version before.
+            OtherVersion: its form is unknown here.
             CallRefused: there is another syncer by now.
         """
         if self.fragment.counted(peer, version):
             return True
-        if not self._collecting.has(peer, version) and self._is_old(version, message):
-            raise ProtocolError("It was offered before.")
+        if not self._collecting.has(peer, version):
+            form_of(message)  # what is of none is not remembered
+            if self._is_old(version, message):
+                raise ProtocolError("It was offered before.")
         if not self._collecting.offer(peer, version, samples, message, self._loop.time()):
             return False
         made = self._round

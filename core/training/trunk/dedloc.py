@@ -46,8 +46,8 @@ APART_S = 1800.0
 """So long the trunk of the last common step is what others' are measured by, where a trainer has gone on alone since
 then. It takes many small steps, which may well come to less loss than the few common ones of the others meanwhile. No
 longer, or liars could have it give up the work of a night."""
-SPARED_S = 8 * APART_S
-"""Once a trunk was taken over by that measure, what is trained alone is not given up by it again: liars could have it
+SPARED = 8
+"""Times as long as a trainer was alone that it does not give up its trunk by that measure again: liars could have it
 give up the work of each half hour."""
 Round = asyncio.Task[tuple[Agreed, Tensor | None]]
 """An offer that is on its way."""
@@ -57,8 +57,8 @@ OPTIMIZERS: dict[str, type[Adam]] = {"adam": Adam, "lamb": Lamb}
 class _Common(NamedTuple):
     weights: Tensor
     """[all parameters], flat, on the CPU."""
-    until: float
-    """time.monotonic() up to which it counts."""
+    since: float
+    """time.monotonic() of the first step alone."""
 
 
 class Dedloc(TrunkStrategy):
@@ -124,6 +124,15 @@ class Dedloc(TrunkStrategy):
         round_ = self._travelling
         return round_ is not None and round_.done() and not round_.cancelled() and round_.exception() is not None
 
+    @property
+    def _is_overtaken(self) -> bool:
+        """Whether it has ended with the trunk of the others: what is gathered meanwhile is of no use."""
+        round_ = self._travelling
+        if round_ is None or not round_.done() or round_.cancelled() or round_.exception() is not None:
+            return False
+        numbers = round_.result()[1]
+        return numbers is not None and len(numbers) > len(self._adam.weights)
+
     async def next_batch(self) -> int:
         await self._may_begin.wait()
         number, self._begun = self._begun, self._begun + 1
@@ -147,8 +156,8 @@ class Dedloc(TrunkStrategy):
         """The next step is of this trainer's samples alone."""
         now = time.monotonic()
         if self._is_common and now >= self._spared_until:
-            self._common = _Common(self._adam.weights.to("cpu", copy=True), now + APART_S)
-        elif self._common and now > self._common.until:
+            self._common = _Common(self._adam.weights.to("cpu", copy=True), now)
+        elif self._common and now > self._common.since + APART_S:
             self._common = None
         self._is_common = False
 
@@ -157,7 +166,7 @@ class Dedloc(TrunkStrategy):
 
     def with_parts(self, parts: Mapping[int, Tensor]) -> Tensor:
         """As `TrunkStrategy.with_parts`."""
-        if self._common and not parts and time.monotonic() <= self._common.until:
+        if self._common and not parts and time.monotonic() <= self._common.since + APART_S:
             return self._common.weights
         return super().with_parts(parts)
 
@@ -176,6 +185,8 @@ class Dedloc(TrunkStrategy):
         self._tell(at_once=True)
         while True:
             self._changed.clear()
+            if self._is_overtaken:
+                self._enough.set()
             if not self._alone and self.step != self._named:
                 await self._name(calls, run)
             if self._alone or self._is_void:
@@ -302,7 +313,7 @@ class Dedloc(TrunkStrategy):
             return
         try:
             agreed, numbers = travelling.result()
-            if numbers is not None and len(numbers) > len(self._adam.weights):
+            if numbers is not None and self._is_overtaken:
                 await run(self._adopt, travelling, agreed, numbers)
             elif numbers is not None and agreed.version == self.step + 1:
                 await run(self._apply, travelling, agreed, numbers)
@@ -313,6 +324,7 @@ class Dedloc(TrunkStrategy):
         except ComputeError as error:  # all the others have refused it, too
             log.warning("The mean for step %d was not used: %s", self.step, error)
             self._travelling = None
+            self._enough.clear()
             self._tell()
 
     def _apply(self, round_: Round, agreed: Agreed, mean: Tensor) -> None:
@@ -324,11 +336,11 @@ class Dedloc(TrunkStrategy):
             mean: of the gradients of all trainers, [all parameters], flat.
         """
         if round_ is self._travelling:
-            if agreed.peers == 1:  # the others have gone
+            if agreed.alone:
                 self._goes_alone()
-            else:
-                self._is_common, self._common = True, None
             self._adam.step(mean.to(self.parameters[0].device), agreed.samples - self.samples)
+            if not agreed.alone:
+                self._is_common, self._common = True, None
             self._travelling = None
 
     def _adopt(self, round_: Round, agreed: Agreed, numbers: Tensor) -> None:
@@ -348,8 +360,9 @@ class Dedloc(TrunkStrategy):
         if round_ is self._travelling:
             self._travelling = None
             self._adam.adopt(State((weights, mean, square), agreed.version, agreed.samples))
-            if self._common and time.monotonic() <= self._common.until:
-                self._spared_until = time.monotonic() + SPARED_S
+            if self._common:
+                now = time.monotonic()
+                self._spared_until = now + SPARED * min(APART_S, now - self._common.since)
             self._is_common, self._common = False, None
             self._named = -1  # it may have had that version of its own
             self._take()
