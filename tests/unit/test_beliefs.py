@@ -26,6 +26,7 @@ from core.swarm.beliefs import FASTEST, SINCE_S, Beliefs, Said
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.unit.test_trainer import Setup, digits
 
+PATIENCE_S = 240.0
 EXPERT = "digits.0.1.3"
 FAR = Reach(10**9, 10**9)
 
@@ -127,7 +128,8 @@ def trained() -> Trained:
 
 
 @pytest.fixture
-async def host(tmp_path: Path, trained: Trained) -> AsyncIterator[Host]:
+async def host(tmp_path: Path, trained: Trained, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Host]:
+    monkeypatch.setattr(trials, "WITHIN_S", PATIENCE_S)  # a busy machine is no reason to believe states untried
     setup = Setup(digits())
     setup.trainer.load_state(trained[0])
     for uid, backend in setup.backends.items():
