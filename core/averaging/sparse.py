@@ -13,6 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from core.averaging.codecs import LARGEST_HALF, Numbers
 from core.contracts.errors import ProtocolError
 
 BLOCK = 4096
@@ -22,9 +23,6 @@ BITS = 14
 """Of an entry."""
 KEPT = 0.95
 """Of what was not sent, at the next time: what is older than some rounds was measured elsewhere."""
-LARGEST = 65504.0
-"""In fp16."""
-Numbers = NDArray[np.float32]
 
 
 def encoded_size(count: int) -> int:
@@ -73,7 +71,7 @@ def _encode(rows: Numbers, entries: int) -> bytes:
     chosen = np.argpartition(np.abs(rows), -entries, axis=1)[:, -entries:]
     chosen.sort(axis=1)
     values = np.take_along_axis(rows, chosen, axis=1)
-    sizes = np.minimum(np.abs(values), LARGEST)
+    sizes = np.minimum(np.abs(values), LARGEST_HALF)
     great = sizes > sizes.mean(axis=1, keepdims=True)
     magnitudes = np.stack([_mean(sizes, ~great), _mean(sizes, great)], axis=1)
     words = (chosen.astype(np.uint16) << 2) | ((values < 0).astype(np.uint16) << 1) | great.astype(np.uint16)

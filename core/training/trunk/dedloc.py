@@ -15,7 +15,7 @@ import logging
 import math
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -119,19 +119,15 @@ class Dedloc(TrunkStrategy):
         return self.step + (self._travelling is not None)
 
     @property
-    def _is_void(self) -> bool:
-        """Whether the round on its way has ended without a mean."""
+    def _outcome(self) -> Literal["none yet", "void", "mean", "trunk"]:
+        """Of the round on its way. A trunk is that of the others: what is gathered meanwhile is of no use."""
         round_ = self._travelling
-        return round_ is not None and round_.done() and not round_.cancelled() and round_.exception() is not None
-
-    @property
-    def _is_overtaken(self) -> bool:
-        """Whether it has ended with the trunk of the others: what is gathered meanwhile is of no use."""
-        round_ = self._travelling
-        if round_ is None or not round_.done() or round_.cancelled() or round_.exception() is not None:
-            return False
+        if round_ is None or not round_.done() or round_.cancelled():
+            return "none yet"
+        if round_.exception() is not None:
+            return "void"
         numbers = round_.result()[1]
-        return numbers is not None and len(numbers) > len(self._adam.weights)
+        return "trunk" if numbers is not None and len(numbers) > len(self._adam.weights) else "mean"
 
     async def next_batch(self) -> int:
         await self._may_begin.wait()
@@ -185,11 +181,11 @@ class Dedloc(TrunkStrategy):
         self._tell(at_once=True)
         while True:
             self._changed.clear()
-            if self._is_overtaken:
+            if self._outcome == "trunk":
                 self._enough.set()
             if not self._alone and self.step != self._named:
                 await self._name(calls, run)
-            if self._alone or self._is_void:
+            if self._alone or self._outcome == "void":
                 await self._finish(run)  # what was offered when there were others, or what nobody had anything for
             if self._alone or not self._enough.is_set():
                 await self._changed.wait()
@@ -313,7 +309,7 @@ class Dedloc(TrunkStrategy):
             return
         try:
             agreed, numbers = travelling.result()
-            if numbers is not None and self._is_overtaken:
+            if numbers is not None and self._outcome == "trunk":
                 await run(self._adopt, travelling, agreed, numbers)
             elif numbers is not None and agreed.version == self.step + 1:
                 await run(self._apply, travelling, agreed, numbers)
