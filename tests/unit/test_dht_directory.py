@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import msgspec
 import pytest
 
+from core.dht import protocol
 from core.dht.records import own_subkey
 from core.experts import dht_directory
 from core.experts.dht_directory import DHTDirectory
@@ -15,6 +16,7 @@ from core.experts.directory import HostState
 from core.experts.grid import Coords, Grid, Uid
 from core.identity import PeerId
 from tests.dht_peers import Peer, peer, peers, until
+from tests.workers import PATIENCE_S
 
 GRID = Grid("digits", 2, (4, 8))
 UIDS = [GRID.uid(0, (0, 3)), GRID.uid(0, (2, 1)), GRID.uid(1, (3, 7))]
@@ -220,7 +222,9 @@ async def test_suffixes_that_are_no_coordinates_are_left_out(trio: list[Peer]) -
         assert await other.active_suffixes(0, [()]) == [[3]]
 
 
-async def test_512_experts_are_announced_and_found(trio: list[Peer]) -> None:
+async def test_512_experts_are_announced_and_found(trio: list[Peer], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "CALL_S", "STORE_S", "LATE_S":
+        monkeypatch.setattr(protocol, name, PATIENCE_S)  # all three peers check a thousand signatures in this process
     grid = Grid("text", 1, (32, 32))
     uids = [grid.uid(0, divmod(cell, 32)) for cell in range(0, 1024, 2)]
     host, _, reader = trio
