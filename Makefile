@@ -18,12 +18,12 @@ PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 # takes the next file, in the order of tests/conftest.py. Compute gives way to everything else, so it would starve beside
 # the others; all are as humble.
 TOGETHER := nice -n 19 $(PYTEST) --tb short -n 8 --dist loadfile --no-loadscope-reorder
-# ALSO names folders beside the usual ones; ARGS are pytest's own, for some tests in one process.
+# ARGS are pytest's own, for some tests in one process.
 test: $(VENV)/.system-test $(VENV)/.packages-test
-	@exec $(if $(ARGS),$(PYTEST) $(ARGS),$(TOGETHER) $(ALSO) tests/swarm tests/desktop tests/unit)
+	@exec $(if $(ARGS),$(PYTEST) $(ARGS),$(TOGETHER) tests/swarm tests/desktop tests/unit)
 
 # Real workers that are killed, frozen, cut off or short of space, and the whole app by keyboard, by its accessibility tree
-# and at each scale: as long again. CI has them in one pool with the others: what waits for minutes leaves them the processor.
+# and at each scale: as long again.
 test-scenarios: $(VENV)/.system-test $(VENV)/.packages-test
 	@exec $(TOGETHER) tests/scenarios
 

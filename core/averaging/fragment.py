@@ -176,6 +176,21 @@ class Fragment:
         other.rounds, other._lines = self.rounds.copy(), self._lines.copy()
         return other
 
+    def after(self, rounds: Iterable[Round]) -> "Fragment":
+        """A copy that has gone on by rounds; raises as `apply`."""
+        other = self.copy()
+        for made in rounds:
+            other.apply(made)
+        return other
+
+    def become(self, other: "Fragment") -> None:
+        """Go on as one that was copied from this one, and is not used any more.
+
+        Args:
+            other: what it has come to.
+        """
+        self.__dict__.update(other.__dict__)
+
     def apply(self, made: Round) -> None:
         """Go on to the next version.
 

@@ -31,6 +31,7 @@ from app.screensaver.view import View
 from app.system.single_instance import Instance
 from app.theme import theme
 from app.worker.client import WorkerClient
+from core.contracts.control import Snapshot
 from core.contracts.errors import SettingsError
 from core.contracts.network_status import NetworkStatus
 from core.contracts.notices import plain
@@ -694,12 +695,11 @@ def test_it_comes_once_in_an_absence(
 ) -> None:
     for name in ("XSCREENSAVER_WINDOW", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
+    toy.settings = {**toy.settings, "screensaver_min": 5}
+    toy.answers["subscribe"] = lambda params: Snapshot(make_status(**AWAY), toy.settings, [])  # at each connection
     client = WorkerClient(folder, "0.1.0")
     start = IdleStart(folder, client)
-    with qtbot.waitSignal(client.connected):
-        client.dial()
-    toy.tell("settings", {**toy.settings, "screensaver_min": 5})
-    toy.tell("status", make_status(**AWAY))
+    client.dial()
     qtbot.waitUntil(screen.is_covered, timeout=PATIENCE_MS)
     screen.xdotool("key", "Shift_L")
     qtbot.waitUntil(lambda: not start.is_shown, timeout=PATIENCE_MS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.averaging import codecs, dense, outer, sparse
 from core.averaging import collecting as collecting_module
-from core.averaging.collecting import Collecting
+from core.averaging.collecting import Collecting, Made
 from core.averaging.fragment import (
     FARTHEST,
     STALE,
@@ -35,6 +35,13 @@ DRAW = np.random.default_rng(1)
 
 def message(value: float = 1.0) -> bytes:
     return Encoder().encode(np.full(9000, value, np.float32), 100, is_sparse=False)
+
+
+def make(collecting: Collecting) -> Made:
+    """A round of what is here."""
+    made = collecting.begin().make()
+    collecting.end(made)
+    return made
 
 
 def draw(count: int) -> outer.Numbers:
@@ -211,11 +218,11 @@ def test_a_trainer_that_is_alone_in_a_round_cannot_go_anywhere_at_once_nor_say_t
     syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
     for peer in (A, B):
         assert syncer.offer(peer, 1, 8, fine(1.0), 0.0)
-    syncer.make()
+    make(syncer)
     assert syncer.offer(A, 2, 2**50, fine(100.0), 0.0)
-    syncer.make()
+    made = make(syncer)
     assert syncer.fragment.numbers / PLAIN.rate == pytest.approx(np.full(64, 1.0 + outer.GROWTH / 2), rel=0.01)
-    assert syncer.clipped == {A: pytest.approx(outer.GROWTH / 100.0, rel=0.01)}
+    assert made.clipped == {A: pytest.approx(outer.GROWTH / 100.0, rel=0.01)}
     assert syncer.fragment.samples == 2 * 8 + outer.GROWTH * 8
 
 
@@ -225,8 +232,8 @@ def test_differences_that_grow_fast_as_rates_rise_are_taken_as_they_are() -> Non
     for version, value in ((1, 0.01), (2, 0.7)):
         for peer in (A, B):
             assert syncer.offer(peer, version, 8, fine(value), 0.0)
-        syncer.make()
-    assert syncer.fragment.numbers / PLAIN.rate == pytest.approx(np.full(64, 0.71), rel=0.01) and not syncer.clipped
+        assert not make(syncer).clipped
+    assert syncer.fragment.numbers / PLAIN.rate == pytest.approx(np.full(64, 0.71), rel=0.01)
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
@@ -241,7 +248,7 @@ def test_trainers_that_come_in_several_rounds_move_the_trunk_as_far_as_in_one(is
             for number in together:
                 message = Encoder().encode(np.ones(64, np.float32), 64, is_sparse)
                 assert syncer.offer(peers[number], version, 8, message, 0.0)
-            syncer.make()
+            make(syncer)
         return float(syncer.fragment.numbers.mean())
 
     at_once = after((0, 1, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3))
@@ -259,7 +266,7 @@ def test_who_only_ever_asks_neither_holds_rounds_up_nor_shrinks_them() -> None:
                 syncer.expect(bytes([number]) * 32)
             assert syncer.offer(A, version, 8, fine(1.0), 0.0)
             assert syncer.due_s(0.0) == 0.0 or version < 5
-            syncer.make()
+            make(syncer)
         return float(syncer.fragment.numbers.mean()) / PLAIN.rate
 
     assert after(9) > after(0) - 1.1, "of eight rounds the first may be small"
@@ -278,13 +285,13 @@ def test_who_misses_rounds_by_little_is_waited_for_after_a_while() -> None:
     for version in range(1, 12):
         for peer in (A, B, C):
             assert syncer.offer(peer, version, 8, message(), 100.0 * version)
-        syncer.make()
+        make(syncer)
     for version in range(12, 40, 2):
         for peer in (A, B):
             assert syncer.offer(peer, version, 8, message(), 100.0 * version)
-        syncer.make()
+        make(syncer)
         assert syncer.offer(C, version, 8, message(), 100.0 * version + 3.0)
-        syncer.make()
+        make(syncer)
     for peer in (A, B):
         assert syncer.offer(peer, 40, 8, message(), 4000.0)
     assert syncer.due_s(4000.0) > 3.0
@@ -323,7 +330,7 @@ def test_who_applies_the_rounds_has_the_same_bits_as_the_syncer(is_sparse: bool)
             message = encoder.encode(draw(9000), 100, is_sparse)
             assert len(message) <= largest(9000, 100)
             assert syncer.offer(peer, syncer.fragment.version, 64, message, float(number))
-        follower.apply(syncer.make())
+        follower.apply(make(syncer).fragment.rounds[-1])
         lines[follower.version] = follower.line
     assert (follower.numbers == syncer.fragment.numbers).all() and follower.version == 7 and follower.samples == 768
     assert (follower.momentum is None) == is_sparse
@@ -347,13 +354,13 @@ def test_who_names_the_line_of_others_has_their_numbers(rounds: int) -> None:
     syncer = collecting()
     for version in range(1, 1 + rounds):
         syncer.offer(A, version, 8, message(), 0.0)
-        syncer.make()
+        make(syncer)
     others, liar = load(dump(syncer.fragment), 9000), load(dump(syncer.fragment), 9000)
     liar.numbers = liar.numbers + np.float32(1.0)
     with pytest.raises(ProtocolError, match="not those to which its rounds led"):
         load(dump(liar), 9000)
     syncer.offer(A, 1 + rounds, 8, message(), 0.0)
-    made = syncer.make()
+    made = make(syncer).fragment.rounds[-1]
     others.apply(made)
     liar.apply(made)
     assert others.line == syncer.fragment.line != liar.line, "who has come to other numbers finds it out"
@@ -362,7 +369,7 @@ def test_who_names_the_line_of_others_has_their_numbers(rounds: int) -> None:
 def test_what_an_older_version_left_on_this_disk_goes_on_from_its_numbers() -> None:
     syncer = collecting()
     syncer.offer(A, 1, 8, message(), 0.0)
-    syncer.make()
+    make(syncer)
     old = load(dump(syncer.fragment), 9000)
     old._lines[-1] = b"of rounds alone."
     for again in (load(dump(old), 9000, is_own=True), load(dump(old), 9000, is_own=True)):
@@ -405,11 +412,11 @@ def test_the_mean_of_what_was_offered_is_added() -> None:
     syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
     for peer, value in ((A, 1.0), (B, -0.5)):
         assert syncer.offer(peer, 1, 8, fine(value), 0.0)
-    syncer.make()
+    make(syncer)
     assert syncer.fragment.numbers == pytest.approx(np.zeros(64), abs=1e-3)  # of two the longer is cut to the shorter
     for version, agreed in ((2, 0.25), (3, 1.25)):  # A alone is half of those that took part last, then all of them
         assert syncer.offer(A, version, 8, fine(0.5 if version == 2 else 1.0), 0.0)
-        syncer.make()
+        make(syncer)
         assert syncer.fragment.numbers / PLAIN.rate == pytest.approx(np.full(64, agreed), abs=1e-3)
 
 
@@ -420,24 +427,24 @@ def test_a_round_waits_for_the_usual_trainers_and_no_longer_than_the_grace() -> 
     assert syncer.due_s(1.0) == 9.0, "the first trainer waits for a second, but not for ever"
     assert syncer.offer(B, 1, 8, message(), 2.0)
     assert syncer.due_s(2.0) == 0.0, "all who are known are there"
-    syncer.make()
+    make(syncer)
     for peer, at in ((C, 3.0), (A, 4.0)):
         assert syncer.offer(peer, 2, 8, message(), at)
     assert 0.0 < syncer.due_s(4.0) <= 10.0, "one that took part last time is missing"
     assert syncer.due_s(13.0) == 0.0
-    syncer.make()
+    make(syncer)
     for version in range(3, 40):  # B comes half a second after the others: the grace becomes as short
         now = 20.0 * version
         for peer, after in ((A, 0.0), (C, 0.0), (B, 0.5)):
             assert syncer.offer(peer, version, 8, message(), now + after)
-        syncer.make()
+        make(syncer)
     for peer in (A, C):
         assert syncer.offer(peer, 40, 8, message(), 900.0)
     assert 0.5 < syncer.due_s(900.0) < 2.0
-    syncer.make()
+    make(syncer)
     for version in range(41, 44):
         assert syncer.offer(A, version, 8, message(), 1000.0)
-        syncer.make()
+        make(syncer)
     assert syncer.offer(A, 44, 8, message(), 1100.0) and syncer.due_s(1100.0) == 0.0, "it has been alone for rounds"
 
 
@@ -445,7 +452,7 @@ def test_what_is_too_old_is_not_counted_and_what_was_counted_not_twice() -> None
     syncer = collecting()
     for version in range(1, 6):
         assert syncer.offer(A, version, 8, message(), 0.0)
-        syncer.make()
+        make(syncer)
     assert syncer.fragment.version == 6
     before = syncer.fragment.numbers
     assert syncer.offer(A, 5, 8, message(), 0.0), "it is in what is agreed"
@@ -466,8 +473,8 @@ def test_hostile_offers_neither_stop_the_rounds_nor_fill_the_memory(monkeypatch:
     monkeypatch.setattr(collecting_module, "HELD", 2 * len(message()))
     for peer, samples in ((A, 8), (B, 2**53), (C, 8)):
         assert syncer.offer(peer, 1, samples, message(65504.0), 0.0)
-    made = syncer.make()
-    assert {peer for peer, _ in made.givers} == {A, B}, "there was no room for the third"
+    made = make(syncer)
+    assert set(made.given) == {A, B}, "there was no room for the third"
     load(dump(syncer.fragment), 9000)
     assert syncer.fragment.samples == (1 + outer.MOST_SAMPLES) * 8, "no more of a liar than of others"
 

@@ -1,18 +1,21 @@
 """What a syncer takes from trainers, and tells of those whose differences are in its rounds."""
 
 import asyncio
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from core.averaging.fragment import Encoder, Fragment, OtherVersion
-from core.contracts.errors import ProtocolError
+from core.contracts.errors import CallRefused, ProtocolError
 from core.contracts.trunk import Diloco
 from core.swarm.trunk import syncer as syncers
 from core.swarm.trunk.syncer import Syncer
 from tests.workers import PATIENCE_S
 
-A, B = b"a" * 32, b"b" * 32
+A, B, C = b"a" * 32, b"b" * 32, b"c" * 32
 SIZE, FINE = 500, 50
 
 
@@ -47,3 +50,49 @@ async def test_of_a_flood_of_offers_on_one_version_the_first_is_read_and_none_ma
                 await syncer.offer(A, 2, 8, bytes([number]) * 8)
         with pytest.raises(ProtocolError, match="before"):
             await syncer.offer(A, 2, 8, mine)
+
+
+@pytest.fixture
+def held() -> Iterator[threading.Event]:
+    """What other threads compute begins only once this is set."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+async def busy_with_a_round(held: threading.Event) -> tuple[Syncer, "asyncio.Future[list[bool]]"]:
+    """A syncer that has begun a round of two trainers, and their offers."""
+    loop, executor = asyncio.get_running_loop(), ThreadPoolExecutor(1)
+    executor.submit(held.wait, PATIENCE_S)
+    loop.set_default_executor(executor)
+    syncer = Syncer(Fragment(np.zeros(SIZE, np.float32), FINE), Diloco(quorum=2, grace_s=PATIENCE_S))
+    offers = asyncio.gather(*(syncer.offer(peer, 1, 8, difference(peer[0])) for peer in (A, B)))
+    await asyncio.sleep(0)
+    return syncer, offers
+
+
+async def test_what_comes_while_a_round_is_made_is_in_the_next_one(held: threading.Event) -> None:
+    syncer, offers = await busy_with_a_round(held)
+    late, again = (asyncio.create_task(syncer.offer(peer, 1, 8, difference(peer[0]))) for peer in (C, A))
+    await asyncio.sleep(0)
+    assert syncer.fragment.version == 1 and not offers.done()
+    held.set()
+    async with asyncio.timeout(PATIENCE_S):
+        assert await offers == [True, True] and await again and not late.done()
+        assert syncer.fragment.usual() == {A, B}
+        more = (syncer.offer(peer, 2, 8, difference(1000 + peer[0])) for peer in (A, B))
+        assert await asyncio.gather(*more, late) == [True, True, True]
+    assert {peer for peer, _ in syncer.fragment.rounds[-1].givers} == {A, B, C} and syncer.fragment.version == 3
+
+
+async def test_a_round_that_is_being_made_when_another_one_becomes_the_syncer_changes_nothing(
+    held: threading.Event,
+) -> None:
+    syncer, offers = await busy_with_a_round(held)
+    syncer.close()
+    with pytest.raises(CallRefused):
+        await offers
+    held.set()
+    await asyncio.to_thread(lambda: None)  # after the round, by the same thread
+    await asyncio.sleep(0)
+    assert syncer.fragment.version == 1 and not syncer.fragment.numbers.any()

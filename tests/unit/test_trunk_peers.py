@@ -33,7 +33,7 @@ from core.swarm.trunk import leases as leases_module
 from core.swarm.trunk.agreement import agreement_of
 from core.swarm.trunk.diloco import DiLoCo
 from core.swarm.trunk.figures import to_next_turn
-from core.swarm.trunk.leases import Leases, heir_of, mark, syncer_of
+from core.swarm.trunk.leases import Leases, heirs_of, mark, syncer_of
 from core.swarm.trunk.wire import PROBES, Wire
 from tests.dht_peers import Peer, peer, until
 from tests.digits_layer import BATCH, digits
@@ -305,10 +305,11 @@ def test_progress_counts_from_one_turn_to_the_next() -> None:
 def test_all_who_know_the_same_name_the_same_syncer() -> None:
     a, b, c = "aa", "bb", "cc"
     keepers = {a: Keeper({0: 5, 1: 7}, [1]), b: Keeper({0: 6, 1: 8}, [1]), c: Keeper({0: 9}, [], able=False)}
-    assert syncer_of(0, keepers) is None and heir_of(0, keepers) == b, "the newest copy of those that can be dialled"
+    assert syncer_of(0, keepers) is None
+    assert heirs_of(0, keepers) == [b, a], "newest first, of those that can be dialled"
     assert syncer_of(1, keepers) == b, "of two that claim it the newer one"
-    assert heir_of(2, keepers) in (a, b) and heir_of(2, {}) is None
-    heirs = {heir_of(part, {a: Keeper({}, []), b: Keeper({}, [])}) for part in range(16)}
+    assert {*heirs_of(2, keepers)} == {a, b} and heirs_of(2, {}) == []
+    heirs = {heirs_of(part, {a: Keeper({}, []), b: Keeper({}, [])})[0] for part in range(16)}
     assert heirs == {a, b}, "fragments are spread"
 
 
@@ -325,9 +326,9 @@ def test_a_claim_alone_takes_no_fragment_from_its_syncer() -> None:
     assert syncer_of(0, keepers) == liar, "nobody else claims it"
 
 
-async def test_who_distrusts_a_syncer_goes_on_though_its_heir_may_not_know_of_that(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(("ghosts", "turns"), [(1, 1), (3, 3), (500, 4)])
+async def test_where_heirs_are_silent_it_is_soon_the_turn_of_the_next(tmp_path: Path, ghosts: int, turns: int) -> None:
+    """They may have died, follow a syncer that others distrust, or be no more than records of a liar."""
     async with trainers(tmp_path, 2) as ([trainer, liar], _):
         leases, name = trainer.worker._leases, peer_text(liar.node.id)
         await until(lambda: name in leases.keepers, "the other one")
@@ -336,9 +337,12 @@ async def test_who_distrusts_a_syncer_goes_on_though_its_heir_may_not_know_of_th
         leases.distrust(name)
         await leases.look()
         assert name not in leases.keepers
-        leases.keepers["ab" * 32] = Keeper(dict.fromkeys(range(PARTS), 10**6), [])  # it follows the liar
-        assert not leases.due(range(PARTS)).claims, "it is the heir's turn"
-        monkeypatch.setattr(leases_module, "HEIR_S", 0.0)
+        for ghost in range(ghosts):
+            leases.keepers[f"{ghost:064x}"] = Keeper(dict.fromkeys(range(PARTS), 10**6 + ghost), [])
+        for waited in range(turns):
+            leases._vacant = dict.fromkeys(theirs, time.monotonic() - waited * leases_module.HEIR_S)
+            assert not leases.due(range(PARTS)).claims, "it is the turn of one of these"
+        leases._vacant = dict.fromkeys(theirs, time.monotonic() - turns * leases_module.HEIR_S)
         assert {*leases.due(range(PARTS)).claims} == theirs
 
 

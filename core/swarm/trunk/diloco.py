@@ -178,7 +178,7 @@ class DiLoCo(Agreement):
                 begin = FragmentOffer(offer.part, 0, b"", offer.samples, offer.fine, "begin")
                 answer = await self._ask(begin, payload)
         else:
-            message = self._differences.message(offer, numbers, self._wire)
+            message = await asyncio.to_thread(self._differences.message, offer, numbers, self._wire)
             known = self._fragments.get(offer.part)
             line = known.line if known else b""
             difference = FragmentOffer(offer.part, offer.version, line, offer.samples, offer.fine, "difference")
@@ -245,9 +245,7 @@ class DiLoCo(Agreement):
         elif answer.kind == "rounds":
             if known is None:
                 raise ProtocolError("Rounds came of a fragment that is not here.")
-            newer = known.copy()
-            for made in fragments.ROUNDS.decode(data):
-                newer.apply(made)
+            newer = await asyncio.to_thread(known.after, fragments.ROUNDS.decode(data))
         if newer:
             trial: Trial = (
                 "first" if known is None or answer.kind == "state" else self._differences.trial_of(part, known, newer)
@@ -375,9 +373,7 @@ class DiLoCo(Agreement):
             raise ProtocolError(f"Fragment {part} of the trunk cannot have come to version {newer.version} by now.")
         rounds = newer.since(known.line) if known else None
         if known and rounds is not None:  # from these follow the numbers
-            newer = known.copy()
-            for made in rounds:
-                newer.apply(made)
+            newer = await asyncio.to_thread(known.after, rounds)
         verdict = await self._together.alone(part, newer.numbers.tobytes())
         if verdict in POINTS:
             self._node.strike(peer, POINTS[verdict])

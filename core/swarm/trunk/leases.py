@@ -31,7 +31,10 @@ RENEW_S = 8.0
 EXPIRY_S = 25.0
 """Of what peers tell of fragments: so long a dead syncer that nobody asked is taken for alive."""
 HEIR_S = 6.0
-"""For so long others leave a fragment to its heir, if strangers claim it as well: three looks."""
+"""For so long others leave a fragment to its heir: three looks. An heir may have died, not know that the syncer is
+none, or lie: then it is the next one's turn."""
+TURNS = 4
+"""After so many all who are left may claim it; of several claims the best holds."""
 REFUSED_S = 10.0
 """Who refuses for so long to be the syncer that it claims to be, or tells anew that it is it and does not answer, is
 none: who has just left has told so by then."""
@@ -67,8 +70,6 @@ class Leases:
         """Peers of which nothing counts, and until when, time.monotonic()."""
         self._useless: dict[str, float] = {}
         """Syncers that have refused, or not answered, since they were of use, and since when, time.monotonic()."""
-        self._usurped: set[int] = set()
-        """Fragments that these claim: an heir may not know that they are none."""
         self._vacant: dict[int, float] = {}
         """Fragments without a syncer, and since when, time.monotonic()."""
         self._expires: dict[str, float] = {}
@@ -81,17 +82,16 @@ class Leases:
         """Tell what is here, and read what others have; whether enough is known to claim anything."""
         self._began = self._began or time.monotonic()
         await self.tell()
-        found, usurped, expires = dict[str, Keeper](), set[int](), dict[str, float]()
+        found, expires = dict[str, Keeper](), dict[str, float]()
         self._out = {peer: until for peer, until in self._out.items() if until > time.monotonic()}
         self._gone = {peer: until for peer, until in self._gone.items() if until > self._dht.clock.now()}
         for record, keeper in told((await self._dht.get_many([self._key]))[self._key], Keeper):
             name = record.subkey
             expires[name] = record.expires
-            if name in self._out or self._node.distrusts(record.peer):
-                usurped |= {*keeper.syncs}
-            elif record.expires > self._gone.get(name, 0.0) and not self._members.is_dead(record.peer):
+            out = name in self._out or self._node.distrusts(record.peer) or self._members.is_dead(record.peer)
+            if not out and record.expires > self._gone.get(name, 0.0):
                 found[name] = keeper
-        self._usurped, self._expires = usurped, expires
+        self._expires = expires
         claims = {peer for peer, keeper in found.items() if keeper.syncs} | self._gone.keys()
         self._useless = {peer: since for peer, since in self._useless.items() if peer in claims}
         self.keepers = {**self._voting(found), self._members.me: self._told}  # as others read it: all decide alike
@@ -133,8 +133,8 @@ class Leases:
         self._vacant = {part: self._vacant.get(part, now) for part, syncer in syncers.items() if syncer is None}
         for part, syncer in syncers.items():
             if syncer is None:
-                is_late = part in self._usurped and mine.able and now - self._vacant[part] >= HEIR_S
-                if is_late or heir_of(part, self.keepers) == me:
+                turn = heirs_of(part, self.keepers)[: int((now - self._vacant[part]) / HEIR_S) + 1]
+                if me in turn or (len(turn) > TURNS and mine.able):
                     due.claims.append(part)
             elif part in mine.syncs and syncer != me:
                 due.leaves.append(part)
@@ -239,8 +239,8 @@ def syncer_of(part: int, keepers: Mapping[str, Keeper]) -> str | None:
     """
     votes = Counter(keeper.follows.get(part) for keeper in keepers.values())
     most = max((votes[mark(peer)] for peer, keeper in keepers.items() if part in keeper.syncs), default=0)
-    claims = {peer: keeper for peer, keeper in keepers.items() if part in keeper.syncs and votes[mark(peer)] == most}
-    return _best(part, claims)
+    claims = [peer for peer, keeper in keepers.items() if part in keeper.syncs and votes[mark(peer)] == most]
+    return next(iter(_best_first(part, claims, keepers)), None)
 
 
 def mark(peer: str) -> bytes:
@@ -252,15 +252,20 @@ def mark(peer: str) -> bytes:
     return bytes.fromhex(peer)[:MARK]
 
 
-def heir_of(part: int, keepers: Mapping[str, Keeper]) -> str | None:
-    """Who is to claim a fragment that nobody claims.
+def heirs_of(part: int, keepers: Mapping[str, Keeper]) -> list[str]:
+    """Who is to claim a fragment that nobody claims, one after the other.
 
     Args:
         part: the fragment.
         keepers: as in `syncer_of`.
     """
-    return _best(part, {peer: keeper for peer, keeper in keepers.items() if keeper.able})
+    return _best_first(part, (peer for peer, keeper in keepers.items() if keeper.able), keepers)
 
 
-def _best(part: int, keepers: Mapping[str, Keeper]) -> str | None:
-    return max(keepers, key=lambda peer: (keepers[peer].versions.get(part, 0), rank(part, peer)), default=None)
+def _best_first(part: int, peers: Iterable[str], keepers: Mapping[str, Keeper]) -> list[str]:
+    return sorted(peers, key=lambda peer: (keepers[peer].versions.get(part, 0), rank(part, peer)), reverse=True)
+
+
+def heir_of(part: int, keepers: Mapping[str, Keeper]) -> str | None:
+    """Who is the first to claim it; arguments as for `heirs_of`."""
+    return next(iter(heirs_of(part, keepers)), None)

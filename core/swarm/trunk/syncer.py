@@ -3,10 +3,11 @@
 import asyncio
 import hashlib
 import logging
+import math
 import time
 from collections.abc import Callable
 
-from core.averaging.collecting import Collecting
+from core.averaging.collecting import Collecting, Made
 from core.averaging.fragment import Fragment, form_of
 from core.averaging.mean import JUDGED
 from core.contracts.errors import CallRefused, ProtocolError
@@ -63,7 +64,8 @@ class Claim:
 
 
 class Syncer:
-    """Of one fragment. It has no task of its own: rounds are made when offers come, or a timer says that it is time."""
+    """Of one fragment. It has no task of its own: rounds are made when offers come, or a timer says that it is time.
+    A thread makes them: a large one takes seconds, and the worker has to see at once that its user is back."""
 
     def __init__(
         self,
@@ -118,9 +120,10 @@ class Syncer:
                 raise ProtocolError("It was offered before.")
         if not self._collecting.offer(peer, version, samples, message, self._loop.time()):
             return False
-        made = self._round
         self._look()
-        await asyncio.shield(made)
+        await asyncio.shield(self._round)
+        while self._collecting.has(peer, version):  # it came while that round was being made
+            await asyncio.shield(self._round)
         return self.fragment.counted(peer, version)
 
     def close(self) -> None:
@@ -144,13 +147,26 @@ class Syncer:
             self._timer.cancel()
             self._timer = None
         wait_s = self._collecting.due_s(self._loop.time())
-        if wait_s > 0.0:
+        if wait_s == 0.0:
+            making = self._loop.run_in_executor(None, self._collecting.begin().make)
+            making.add_done_callback(self._end)
+        elif wait_s < math.inf:
             self._timer = self._loop.call_later(wait_s, self._look)
+
+    def _end(self, making: asyncio.Future[Made]) -> None:
+        if self._round.done():  # there is another syncer by now
             return
-        self._collecting.make()
-        for peer, part in self._collecting.clipped.items():
-            self._clipped(peer, part, len(self.fragment.rounds[-1].givers))
-        for peer, (samples, size) in self._collecting.given.items():
-            self._gave(peer, samples, size)
-        made, self._round = self._round, self._loop.create_future()
-        made.set_result(None)
+        ended, self._round = self._round, self._loop.create_future()
+        if error := making.exception():
+            self._collecting.end(None)
+            ended.set_exception(error)
+            ended.exception()  # nobody may wait for it
+        else:
+            made = making.result()
+            self._collecting.end(made)
+            for peer, part in made.clipped.items():
+                self._clipped(peer, part, len(made.given))
+            for peer, (samples, size) in made.given.items():
+                self._gave(peer, samples, size)
+            ended.set_result(None)
+        self._look()
