@@ -1,6 +1,6 @@
 """What this PC contributed, kept for ever: amounts by minute, hour and day; sessions; the last yields.
 
-The worker counts in memory, which costs it next to nothing; a thread of the ledger's own writes twice a minute, and
+The worker counts in memory, which costs it next to nothing; a thread of the ledger's own writes every 20 s, and
 answers. What cannot be written, as the disk is full, stays in memory until it can be. A file that is damaged is set
 aside and begun anew.
 

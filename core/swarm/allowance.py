@@ -13,7 +13,8 @@ from core.net.limits import Newest, TokenBucket
 
 HOUR_S = 3600.0
 LITTLE = 300_000
-"""Rows of an expert that anybody may ask for in an hour: three long answers of `text`, or 40,000 digits."""
+"""Rows of an expert that anybody may ask for in an hour: where this PC gives all of them, two or three answers of 200
+bytes by `text`, or 37,000 digits."""
 STRANGERS = 8 * LITTLE
 """The same for all together of whom nothing is known, as anybody can have many keys."""
 RETURN = 0.1
