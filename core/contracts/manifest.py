@@ -330,8 +330,9 @@ def _impossible(manifest: Manifest) -> Notice | None:
         return notice("manifest.picture_kind")
     if manifest.schedule and (trouble := impossible_times(manifest.schedule)):
         return trouble
-    data, model, of, tokens = manifest.data, manifest.model, manifest.training, manifest.tokenizer
-    return impossible_tokens(data, tokens, model) or impossible(data, manifest.pictures, model, of.batch, of.in_flight)
+    data, model, of = manifest.data, manifest.model, manifest.training
+    sizes = manifest.pictures, model, of.batch, of.in_flight, manifest.strategy
+    return impossible_tokens(data, manifest.tokenizer, model) or impossible(data, *sizes)
 
 
 def _names(struct: type[msgspec.Struct]) -> set[str]:

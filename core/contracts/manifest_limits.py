@@ -21,6 +21,8 @@ MAX_STATE = 4 << 30
 MAX_IN_FLIGHT = 16 << 30
 """Bytes of all layers' inputs for all batches that a trainer keeps on the way: it has them until the gradients come. A
 built-in run needs 6 MB; eight sequences of 2,048 tokens in 32 layers of width 4,096 are 8 GiB."""
+MAX_WHOLE = 16_000_000
+"""Numbers of a trunk that goes from peer to peer in one message (`core.net.limits.MAX_PAYLOAD`)."""
 STATE_BYTES = 12
 """Of a number that is trained: itself and two Adam moments."""
 ABOUT: dict[str, Path] = {
@@ -40,11 +42,14 @@ ABOUT: dict[str, Path] = {
     "manifest.k_too_large": ("model", "k"),
     "manifest.batch_too_large": ("training", "batch"),
     "manifest.in_flight_too_large": ("training", "in_flight"),
+    "manifest.too_large_for_strategy": ("trunk", "strategy"),
 }
 """Where what is impossible is to be changed first; for the rest it is the model."""
 
 
-def impossible(data: str, pictures: Pictures | None, model: Model, batch: int, in_flight: int) -> Notice | None:
+def impossible(
+    data: str, pictures: Pictures | None, model: Model, batch: int, in_flight: int, strategy: str
+) -> Notice | None:
     """Why no PC could train a run although each of its values may be; None if one could. Told here, before anything is
     begun, and not by a process that ends again and again.
 
@@ -54,6 +59,7 @@ def impossible(data: str, pictures: Pictures | None, model: Model, batch: int, i
         model: what is trained.
         batch: samples of a batch.
         in_flight: batches on the way at once.
+        strategy: how trainers agree on the trunk.
     """
     try:
         if DATA[data].pictures != (pictures is not None):
@@ -85,6 +91,8 @@ def impossible(data: str, pictures: Pictures | None, model: Model, batch: int, i
         return notice("manifest.in_flight_too_large", size=size, most=MAX_IN_FLIGHT)
     if model.layers * cells > MAX_CELLS:
         return notice("manifest.layers_too_many", experts=model.layers * cells, most=MAX_CELLS)
+    if strategy == "vc_asgd" and (numbers := kind.numbers(model, ends)) > MAX_WHOLE:
+        return notice("manifest.too_large_for_strategy", numbers=numbers, most=MAX_WHOLE, strategy=strategy)
     return None
 
 
@@ -115,4 +123,4 @@ def impossible_beside(fields: dict[str, Any], faulty: Collection[str]) -> Notice
     pictures = msgspec.convert(fields.get("pictures"), Pictures | None)
     training = {} if "training" in faulty else fields.get("training", {})
     sizes = training.get("batch", 1), training.get("in_flight", 1)
-    return impossible(fields["data"], pictures, msgspec.convert(fields["model"], Model), *sizes)
+    return impossible(fields["data"], pictures, msgspec.convert(fields["model"], Model), *sizes, "local")

@@ -6922,6 +6922,10 @@
       <translation>{held} Experten dieses Laufs brauchen {needed:size} Arbeitsspeicher, und dieser PC hat {memory:size}. Teile sie mit anderen Peers (--bootstrap), oder nimm einen kleineren Lauf.</translation>
     </message>
     <message>
+      <source>manifest.too_large_for_strategy</source>
+      <translation>der Rumpf hat {numbers:count} Zahlen. Mit {strategy} reist er immer als Ganzes, und {most:count} sind das Höchste. Wähle eine andere Strategie, oder mach das Modell kleiner.</translation>
+    </message>
+    <message>
       <source>manifest.too_new</source>
       <translation>es braucht Hearth {needs} oder neuer, und dies ist {have}. Aktualisiere Hearth, um bei diesem Lauf mitzumachen.</translation>
     </message>

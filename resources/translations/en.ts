@@ -2414,6 +2414,10 @@
       <translation>{held} experts of this run take {needed:size} of memory, and this PC has {memory:size}. Share them with other peers (--bootstrap), or take a smaller run.</translation>
     </message>
     <message>
+      <source>manifest.too_large_for_strategy</source>
+      <translation>the trunk has {numbers:count} numbers. With {strategy} it always travels whole, and {most:count} are the most. Choose another strategy, or make the model smaller.</translation>
+    </message>
+    <message>
       <source>manifest.too_new</source>
       <translation>it needs Hearth {needs} or newer, and this is {have}. Update Hearth to join this run.</translation>
     </message>

@@ -180,6 +180,7 @@ def test_what_there_is_not_is_refused_before_compute_starts(tmp_path: Path, plac
         ("text", {"sequence": 4096, "batch": 10**6}, "a batch at a layer"),
         ("digits", {"batch": 10**5, "in_flight": 1024}, "in flight would take .*16 GB"),
         ("digits", {"layers": 256, "grid": [256, 257]}, "16,842,752 experts.*16,777,216"),
+        ("digits-vc", {"width": 4096, "hidden": 4096}, "17,088,522 numbers. With vc_asgd .*16,000,000 are the most"),
     ],
 )
 def test_sizes_that_no_pc_could_train_are_refused_with_a_sentence(run: str, changes: dict, told: str) -> None:  # type: ignore[type-arg]

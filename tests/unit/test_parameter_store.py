@@ -1,5 +1,7 @@
 """The stores that parameter servers share: SQLite, and real Redis and PostgreSQL servers where they are installed."""
 
+import os
+import signal
 import struct
 import threading
 from collections.abc import Callable, Iterator
@@ -11,8 +13,10 @@ import pytest
 
 from core.contracts.errors import DataFolderError, NetworkError
 from core.contracts.trunk import Offer, VcAsgd
+from core.swarm.trunk import postgresql_store
 from core.swarm.trunk.parameter_server import ParameterServer
 from core.swarm.trunk.parameter_store import Change, ParameterStore, R, SqliteStore, open_store
+from core.swarm.trunk.postgresql_store import PostgresqlStore
 from tests import store_servers
 
 MISSING = store_servers.missing()
@@ -182,3 +186,25 @@ def test_a_server_that_has_gone_is_a_network_error(kind: str, opened: Open) -> N
         store.read("weights")
     with pytest.raises(NetworkError, match="did not do what it was asked"):
         opened(address)
+
+
+@SERVERS
+@pytest.mark.parametrize("address", ["redis://h:abc", "redis://a..b", "redis://127.0.0.1/0?x=y", "postgresql://a..b/x"])
+def test_an_address_that_is_none_is_a_network_error(address: str, opened: Open) -> None:
+    with pytest.raises(NetworkError, match="did not do what it was asked"):
+        opened(address)
+
+
+@SERVERS
+def test_a_postgresql_server_that_hangs_is_given_up(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    with address_of("postgresql") as address:
+        store = opened(address)
+        assert isinstance(store, PostgresqlStore)
+        monkeypatch.setattr(postgresql_store, "PATIENCE_S", 0.5)
+        backend = store._connection.info.backend_pid
+        os.kill(backend, signal.SIGSTOP)
+        try:
+            with pytest.raises(NetworkError, match="did not do what it was asked"):
+                store.read("weights")
+        finally:
+            os.kill(backend, signal.SIGCONT)

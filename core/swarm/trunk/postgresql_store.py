@@ -1,7 +1,9 @@
 """Parameters of VC-ASGD on a PostgreSQL server."""
 
+import contextlib
+import socket
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import psycopg
 
@@ -27,24 +29,25 @@ class PostgresqlStore(ParameterStore):
             run_id: Of the run.
         """
         self._run = run_id
-        with _reaching():
+        with _failing(psycopg.Error, ValueError):  # as of a name that is none
             self._connection = psycopg.connect(address, autocommit=True, connect_timeout=int(PATIENCE_S))
+        with self._reaching():
             self._connection.execute(f"SET statement_timeout = '{PATIENCE_S:.0f}s'")
             with self._connection.transaction():
                 self._connection.execute(_LOCK, ("hearth_trunk",))  # two that make the table at once would collide
                 self._connection.execute(_TABLE)
 
     def read(self, name: str) -> bytes | None:
-        with _reaching():
+        with self._reaching():
             row = self._connection.execute(_READ, (self._run, name), binary=True).fetchone()
         return row[0] if row else None
 
     def write(self, name: str, value: bytes) -> None:
-        with _reaching():
+        with self._reaching():
             self._connection.execute(_WRITE, (self._run, name, value))
 
     def change(self, name: str, change: Change[R]) -> R:
-        with _reaching(), self._connection.transaction():
+        with self._reaching(), self._connection.transaction():
             self._connection.execute(_LOCK, (f"{self._run}:{name}",))
             value, result = change(self.read(name))
             self.write(name, value)
@@ -53,12 +56,31 @@ class PostgresqlStore(ParameterStore):
     def close(self) -> None:
         self._connection.close()
 
+    @contextlib.contextmanager
+    def _reaching(self) -> Iterator[None]:
+        """The server keeps the time of what it is asked. On one that hangs, or is cut off, this side hangs up."""
+        patience = threading.Timer(2 * PATIENCE_S, self._hang_up)
+        patience.daemon = True
+        patience.start()
+        try:
+            with _failing(psycopg.Error):
+                yield
+        finally:
+            patience.cancel()
 
-@contextmanager
-def _reaching() -> Iterator[None]:
+    def _hang_up(self) -> None:
+        with (
+            contextlib.suppress(OSError, psycopg.Error),
+            socket.fromfd(self._connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as line,
+        ):
+            line.shutdown(socket.SHUT_RDWR)
+
+
+@contextlib.contextmanager
+def _failing(*errors: type[Exception]) -> Iterator[None]:
     try:
         yield
-    except psycopg.Error as error:
+    except errors as error:
         raise NetworkError(
             f"The PostgreSQL server of the run's parameters did not do what it was asked: {error}."
         ) from error

@@ -20,24 +20,24 @@ class RedisStore(ParameterStore):
             run_id: Of the run.
         """
         self._prefix = f"hearth:{run_id}:"
-        with _reaching():
+        with _failing(redis.RedisError, ValueError, TypeError):  # as of a name, or an option, that is none
             self._client = redis.Redis.from_url(address, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)
             self._client.ping()
 
     def read(self, name: str) -> bytes | None:
-        with _reaching():
+        with _failing(redis.RedisError):
             value = self._client.get(self._prefix + name)
         assert value is None or isinstance(value, bytes)
         return value
 
     def write(self, name: str, value: bytes) -> None:
-        with _reaching():
+        with _failing(redis.RedisError):
             self._client.set(self._prefix + name, value)
 
     def change(self, name: str, change: Change[R]) -> R:
         key = self._prefix + name
         lock = self._client.lock(f"{key}:lock", timeout=PATIENCE_S, blocking_timeout=PATIENCE_S, sleep=0.001)
-        with _reaching(), lock, self._client.pipeline() as pipe:
+        with _failing(redis.RedisError), lock, self._client.pipeline() as pipe:
             value, result = change(self.read(name))
             # Who was frozen while it held the lock may have lost it.
             pipe.watch(lock.name)  # type: ignore[no-untyped-call]
@@ -53,10 +53,10 @@ class RedisStore(ParameterStore):
 
 
 @contextmanager
-def _reaching() -> Iterator[None]:
+def _failing(*errors: type[Exception]) -> Iterator[None]:
     try:
         yield
-    except redis.RedisError as error:
+    except errors as error:
         raise NetworkError(
             f"The Redis server of the run's parameters did not do what it was asked: {error}."
         ) from error
