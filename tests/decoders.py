@@ -10,8 +10,9 @@ from core.commands.new_run import new
 from core.contracts import manifest as manifests
 from core.contracts.export import Collected, CollectedPart
 from core.contracts.manifest import Manifest
-from core.runtime.part_files import Part, pack
+from core.runtime.part_files import Part
 from core.store import shards
+from tests.experts import pack
 from tests.unit.text_run import Setup
 
 

@@ -111,9 +111,9 @@ def settle(desktop: Desktop) -> None:
     """Until all that is asked for is there and drawn."""
     shown = [widget for widget in desktop.window.findChildren(QWidget) if widget.isVisible()]
     until(lambda: all(widget.loaded for widget in shown if hasattr(widget, "loaded")), "the plots")
-    until(lambda: not desktop.client.is_busy, "the worker's answers")
+    until(lambda: not desktop.client._asked, "the worker's answers")
     QTest.qWait(60)
-    until(lambda: not desktop.client.is_busy, "the worker's answers")
+    until(lambda: not desktop.client._asked, "the worker's answers")
 
 
 @contextlib.contextmanager

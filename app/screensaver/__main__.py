@@ -128,7 +128,7 @@ class Saver(QObject):
 
     def _make(self) -> View:
         view = View(self._feed)
-        view.set_still(self._still)
+        view.still = self._still
         view.set_black(self._is_black)
         return view
 
@@ -142,7 +142,7 @@ class Saver(QObject):
         black = over or self._surroundings.on_battery
         assert self._shown is not None
         for view in self._shown.views:
-            view.set_still(self._still)
+            view.still = self._still
             if black != self._is_black:
                 view.set_black(black)
         if black != self._is_black:

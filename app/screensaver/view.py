@@ -87,9 +87,6 @@ class View(QWidget):
             self._minute()
         self.update()
 
-    def set_still(self, still: bool) -> None:
-        self.still = still
-
     # what it is made of
 
     @property

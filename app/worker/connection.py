@@ -153,11 +153,6 @@ class Connection(QObject):
         self._silence_timer.timeout.connect(self._check_silence)
 
     @property
-    def is_busy(self) -> bool:
-        """Somebody waits for an answer."""
-        return bool(self._asked)
-
-    @property
     def is_dialling(self) -> bool:
         """Whether a worker may answer yet."""
         return self._dialling

@@ -43,7 +43,7 @@ CALLS_REFUSED = {"not_hosted", "bad_shape", "bad_values", "stale", AllowanceSpen
 FEW = 8
 """Samples of a question of work."""
 PASSAGES = itertools.count(random.SystemRandom().randrange(layer.PASSAGES))
-"""Of these."""
+"""Of these, and of trials."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode_reply = msgspec.msgpack.Decoder(ExpertReply).decode
 

@@ -43,10 +43,8 @@ class Memory(Generic[K, V]):
         """Remember a value of so many bytes, unless it is larger than a peer's share."""
         if size > self._peer_bytes:
             return
-        items = self._peers.setdefault(peer, OrderedDict())
         self.pop(peer, key)
-        self._peers[peer] = items
-        items[key] = _Item(value, size, self._clock() + self._kept_s)
+        self._peers.setdefault(peer, OrderedDict())[key] = _Item(value, size, self._clock() + self._kept_s)
         self._sizes[peer] = self._sizes.get(peer, 0) + size
         self.bytes += size
         while self._sizes[peer] > self._peer_bytes:
@@ -72,8 +70,6 @@ class Memory(Generic[K, V]):
         for peer, items in list(self._peers.items()):
             while items and next(iter(items.values())).expires < now:
                 self._forget(peer)
-            if not items:
-                self._peers.pop(peer, None)
 
     def _forget(self, peer: str) -> None:
         _, item = self._peers[peer].popitem(last=False)

@@ -5,10 +5,8 @@ that training leads to, and of several of one part only those are used that do a
 """
 
 import asyncio
-import itertools
 import logging
 import math
-import random
 from collections import ChainMap
 from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
 from typing import NamedTuple
@@ -16,10 +14,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from core.compute.peers import PASSAGES
 from core.contracts.errors import CheckpointError, ComputeError
 from core.contracts.notices import notice
 from core.contracts.taking_on import Reach
-from core.experts import layer
 from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import LOCAL, Directory
 from core.experts.grid import Coords, Uid
@@ -52,8 +50,6 @@ LEAST = 1 / 16
 """Share of the samples for which all experts must answer in all passes that are compared: noise is told by fewer."""
 WITHIN_S = 20.0
 """For what is tried at once: hosts elsewhere are slow, or the machine is given back meanwhile."""
-PASSAGES = itertools.count(random.SystemRandom().randrange(layer.PASSAGES))
-"""Of calls for such samples."""
 
 
 def believed(state: dict[str, Tensor], most: Reach) -> dict[str, Tensor]:

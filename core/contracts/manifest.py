@@ -13,7 +13,7 @@ from core import version
 from core.contracts.chat import Chat
 from core.contracts.documents import Document, parsed
 from core.contracts.errors import ManifestError
-from core.contracts.kinds import DATA, EXPERTS, MODELS, TASKS, Ends, TaskKind
+from core.contracts.kinds import DATA, TASKS, Ends, TaskKind
 from core.contracts.manifest_faults import faults_in
 from core.contracts.manifest_limits import ABOUT, impossible, impossible_beside, impossible_tokens
 from core.contracts.model import LINE, PICTURE_STARTS, Licence, Line, Model, Name, Picture, Pictures, TokenizerFile
@@ -210,18 +210,6 @@ class Manifest(msgspec.Struct, frozen=True, dict=True):
             ManifestError: this Hearth does not know the data set.
         """
         return DATA[self.data].ends(self.model, self.pictures)
-
-    @property
-    def flops(self) -> int:
-        """Floating-point operations of a forward pass for each row of a DMoE layer, such as a token: trunk, gates and
-        the k experts that are asked. Training takes three times as many, and a fourth time for what is recomputed.
-
-        Raises:
-            ManifestError: this Hearth does not know one of its kinds.
-        """
-        trunk = MODELS[self.model.kind].multiplications(self.model, self.ends)
-        expert = EXPERTS[self.model.expert].multiplications(self.model) if self.model.expert else 0
-        return 2 * (trunk + self.model.layers * self.model.k * expert)
 
 
 def decode(document: bytes, source: str, *, toml: bool = False) -> Manifest:

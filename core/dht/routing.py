@@ -44,9 +44,6 @@ class Contact(Node):  # type: ignore[misc]
     def __hash__(self) -> int:
         return hash(self.id)
 
-    def same_home_as(self, node: Node) -> bool:
-        return bool(self.id == node.id)
-
     def __str__(self) -> str:
         return self.peer.hex()[:8]
 
@@ -125,29 +122,20 @@ class NearestRoutingTable(RoutingTable):  # type: ignore[misc]
 
 
 class PeerHeap(NodeHeap):  # type: ignore[misc]
-    """The package's heap of contacts by distance, with look-ups by id instead of scans, and a bound."""
+    """The package's heap of contacts by distance, each of them once, and a bound."""
 
     MAX = 128
     """Contacts of one crawl: a peer that invents some costs no more than these calls."""
 
     def __init__(self, node: Node, maxsize: int) -> None:
         super().__init__(node, maxsize)
-        self._nodes: dict[bytes, Node] = {}
+        self._ids: set[bytes] = set()
 
     def __iter__(self) -> Iterator[Contact]:
         return iter(spread([node for _, node in sorted(self.heap)], self.maxsize))
 
     def push(self, nodes: list[Contact]) -> None:
         for node in nodes:
-            if node.id not in self._nodes and len(self._nodes) < self.MAX:
-                self._nodes[node.id] = node
+            if node.id not in self._ids and len(self._ids) < self.MAX:
+                self._ids.add(node.id)
                 heapq.heappush(self.heap, (self.node.distance_to(node), node))
-
-    def remove(self, peers: list[bytes]) -> None:
-        super().remove(peers)
-
-    def __contains__(self, node: Node) -> bool:
-        return node.id in self._nodes
-
-    def get_node(self, node_id: bytes) -> Node | None:
-        return self._nodes.get(node_id)

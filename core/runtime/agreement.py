@@ -136,11 +136,6 @@ class Agreement:
         most, all_of_it = max(FAR * usual, GAP), max(FARTHEST * usual, GAP * FARTHEST / FAR)
         return min(1.0, max(LEAST, (all_of_it - lacks) / (all_of_it - most)))
 
-    def agrees(self, caller: str) -> float | None:
-        """The mean cosine of a caller's gradients with others'; None: too little is known of it."""
-        known = self._callers.get(caller)
-        return known.total / known.weight if known and known.weight >= ENOUGH else None
-
     def forget(self, uid: Uid) -> None:
         """An expert has gone."""
         self._experts.pop(uid, None)

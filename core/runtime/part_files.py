@@ -53,11 +53,6 @@ class Part(NamedTuple):
         return [len(text).to_bytes(8, "little"), text, *data]
 
 
-def pack(run: str, name: str, part: Part) -> bytes:
-    """The file of a part in one piece."""
-    return b"".join(part.pieces(run, name))
-
-
 def unpack(data: bytes) -> Part:
     """Read a part's file, whose owner was checked (`core.store.part_header`).
 

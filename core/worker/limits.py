@@ -118,7 +118,7 @@ class Caps:
         sizes = {gpu.id: gpu.memory_bytes for gpu in signals.gpus.value or () if gpu.memory_bytes}
         for run in runs:
             part = run.weight / whole
-            size = sizes.get(run.device)
+            size = sizes.get(run.compute.accelerator.device)
             gpu = size * settings.gpu_memory_percent / 100 * SHARE if size else math.inf
             experts = min(gpu, self._experts_bytes) * part
             run.memory.apply(lefts[run.id], cap, now, experts)
@@ -156,14 +156,16 @@ class Caps:
         heats = [found for name, found in self._heats.items() if decision.device != CPU or name in ("cpu", "cpu power")]
         cool = min((found.share for found in heats), default=1.0)
         share = min(decision.cpu_share * self._ramp.share(now), cool)
-        asked = {run.id for run in self._runs if run.is_asked}
+        asked = {run.id for run in self._runs if run.compute.questions.waits}
         threads = decision.threads if settings.threads else 0
         for run in self._runs:
-            run.allow(share * self._sharing.portion(run.id, runs), threads)
-            run.step_aside(bool(asked - {run.id}))
+            terms = run.compute.terms
+            terms.set_share(share * self._sharing.portion(run.id, runs))
+            terms.set_threads(threads)
+            terms.step_aside(bool(asked - {run.id}))
 
     def _control(self, decision: Decision, signals: Signals, settings: Settings, now: float) -> None:
-        working = any(run.at_work for run in self._runs)
+        working = any(run.compute.at_work for run in self._runs)
         gpus = [gpu for gpu in signals.gpus.value or () if gpu.id not in settings.gpus_off]
         if decision.device != CPU:
             gpus = [gpu for gpu in gpus if gpu.id == decision.device]

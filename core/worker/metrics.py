@@ -59,16 +59,16 @@ class Metrics(Collector):
 
     def _figures(self) -> Iterator[Metric]:
         network, community = self._network, self._network.community
-        yield _gauge("hearth_connections", "Connected peers.", len(network.node.pool.links))
+        yield GaugeMetricFamily("hearth_connections", "Connected peers.", len(network.node.pool.links))
         dht = network.dht.stats(None)
-        yield _gauge("hearth_dht_contacts", "Peers that the hash table knows.", dht.contacts)
-        yield _gauge("hearth_dht_records", "Records that are kept for others.", dht.records)
+        yield GaugeMetricFamily("hearth_dht_contacts", "Peers that the hash table knows.", dht.contacts)
+        yield GaugeMetricFamily("hearth_dht_records", "Records that are kept for others.", dht.records)
         moved = CounterMetricFamily("hearth_bytes", "Bytes moved, over all peers.", labels=["way"])
         for way, amount in zip(("received", "sent"), network.moved(), strict=True):
             moved.add_metric([way], amount)
         yield moved
         if community.broker is not None and (connected := community.broker.connected) is not None:
-            yield _gauge("hearth_broker_connections", "Peers at the embedded broker.", connected)
+            yield GaugeMetricFamily("hearth_broker_connections", "Peers at the embedded broker.", connected)
         online = GaugeMetricFamily("hearth_run_peers", "Peers that say that they are there.", labels=["run"])
         speed = GaugeMetricFamily("hearth_run_samples_per_second", "That these say they train.", labels=["run"])
         for run_id, telling in [*community.runs.items()]:
@@ -88,8 +88,4 @@ class Metrics(Collector):
             sums.add_metric([run_id, "verified"], sum(line.verified for line in lines))
             sums.add_metric([run_id, "pending"], sum(sum(line.pending.values()) for line in lines))
         yield sums
-        yield _gauge("hearth_board_sheets", "Signed sheets that the board has verified.", totals.sheets)
-
-
-def _gauge(name: str, about: str, value: float) -> Metric:
-    return GaugeMetricFamily(name, about, value)
+        yield GaugeMetricFamily("hearth_board_sheets", "Signed sheets that the board has verified.", totals.sheets)

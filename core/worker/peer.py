@@ -365,7 +365,7 @@ class Peer:
             {run.id: run.compute.terms.share for run in working},
             self.policy.signals,
             self.settings,
-            {run.device for run in working},
+            {run.compute.accelerator.device for run in working},
         )
         usage = dataclasses.replace(self.policy.usage, kwh_month=self._energy.kwh_month)
         self.policy.usage = self._caps.measure(usage)

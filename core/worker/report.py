@@ -155,6 +155,6 @@ def _trunk(run: Run, *, alone: bool) -> list[RuleStatus]:
     if known is None:
         return []
     row = RuleStatus("trunk", notice("trunk.goes_on"), notice("trunk.wants"))
-    if known.waits is not None and known.ends is not None and run.at_work:
+    if known.waits is not None and known.ends is not None and run.compute.at_work:
         row = replace(row, live=known.waits, stops=("training",), until=(known.ends,))
     return [row if alone else replace(row, live=notice("run.says", run=run.manifest.title, what=row.live))]

@@ -153,20 +153,6 @@ class Run:
 
     # what the PC tells
 
-    def allow(self, share: float, threads: int) -> None:
-        """Compute for this share of the time.
-
-        Args:
-            share: above 0, at most 1.
-            threads: how many may be used; 0: half of the cores.
-        """
-        self.compute.terms.set_share(share)
-        self.compute.terms.set_threads(threads)
-
-    def step_aside(self, wanted: bool) -> None:
-        """Give way, or not, to somebody who asks another run of this PC."""
-        self.compute.terms.step_aside(wanted)
-
     def step(self, decision: Decision) -> None:
         """Tell the others what has changed, note what is done, save the figures. To be called about once a second."""
         told = decision.state, self.compute.at_work, self.compute.figures.measured
@@ -200,21 +186,6 @@ class Run:
         self._small_files.save(self._figures, progress)
 
     # what it is asked
-
-    @property
-    def device(self) -> str:
-        """On which its experts are."""
-        return self.compute.accelerator.device
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether somebody waits for its model's answer."""
-        return self.compute.questions.waits
-
-    @property
-    def at_work(self) -> bool:
-        """Whether it trains or serves now."""
-        return self.compute.at_work
 
     @property
     def overdue(self) -> bool:

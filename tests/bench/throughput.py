@@ -16,7 +16,6 @@ from core.experts.balance import Balance
 from core.experts.directory import LOCAL, LocalDirectory
 from core.experts.gating import Gate, add_up, balance_loss
 from core.experts.grid import Grid
-from core.experts.kinds.expert import build
 from core.runtime.adam import Adam
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
@@ -24,7 +23,7 @@ from core.training.data.stream import open_stream
 from core.training.models.network import build as build_trunk
 from core.training.tasks.task import Task, task_of
 from core.training.trainer import Trainer
-from tests.experts import all_experts
+from tests.experts import all_experts, build
 
 
 class PlainLoop:

@@ -485,7 +485,7 @@ def test_without_logind_a_connected_screen_tells(monkeypatch: pytest.MonkeyPatch
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(seats, "X_SOCKETS", tmp_path / "x")
     monkeypatch.setattr(seats, "SCREENS", tmp_path)
-    source = seats.Screens(lambda: None)
+    source = seats.Screens()
     assert source.read() is False
     screen = tmp_path / "card0-HDMI-A-1" / "status"
     screen.parent.mkdir()

@@ -252,7 +252,7 @@ class Screen:
             until(lambda: not page._waiting, "the newest figures")  # type: ignore[attr-defined]
         if place == "trust":
             until(page.licences.table.isVisible, "the libraries")  # type: ignore[attr-defined]
-        until(lambda: not self.desktop.client.is_busy, "the worker's answers")
+        until(lambda: not self.desktop.client._asked, "the worker's answers")
         self.settle()
         return page
 
@@ -266,7 +266,7 @@ class Screen:
             window.cover(self.first_run)
         window.resize(*size)
         self.first_run._show(step)
-        until(lambda: not self.desktop.client.is_busy, "the worker's answers")
+        until(lambda: not self.desktop.client._asked, "the worker's answers")
         self.settle()
         return self.first_run
 

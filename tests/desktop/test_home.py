@@ -172,7 +172,7 @@ def test_each_graphics_processor_has_its_switch(qtbot: QtBot, toy: ToyWorker, be
     assert switch is not None and switch.isChecked()
     QTest.mouseClick(switch, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: toy.settings["gpus_off"] == ("GPU-1",))
-    qtbot.waitUntil(lambda: not client.is_busy)
+    qtbot.waitUntil(lambda: not client._asked)
     assert not switch.isChecked()
     toy.answers["set_settings"] = lambda params: ErrorInfo("settings", plain("The disk is full."))
     QTest.mouseClick(switch, Qt.MouseButton.LeftButton)

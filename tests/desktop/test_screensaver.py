@@ -584,7 +584,7 @@ def test_layers_told_after_the_ground_was_drawn_are_shown_with_that_look(qtbot: 
 def test_with_less_motion_cells_are_lit_and_nothing_moves(qtbot: QtBot, feed: Feed, view: View, toy: ToyWorker) -> None:
     calls = [0]
     toy.answers["grid"] = lambda params: make_grid(params["layer"], calls[0])
-    view.set_still(True)
+    view.still = True
     feed.start()
     qtbot.waitUntil(lambda: len(feed.layers) == 2, timeout=PATIENCE_MS)
     qtbot.wait(100)

@@ -38,7 +38,7 @@ from core.identity import Identity
 from core.net.addresses import address_text, parse_address
 from core.pipe import frames
 from core.runtime.backend import ExpertBackend
-from core.runtime.part_files import Part, pack, unpack
+from core.runtime.part_files import Part, unpack
 from core.store import backup, settings_file
 from core.store.checkpoint_files import Checkpoint, manifest_of, read_manifest
 from core.store.part_header import read_metadata
@@ -47,6 +47,7 @@ from core.swarm.trunk.matchmaking import Invitation, Wish
 from core.swarm.trunk.server_lease import Copy, dump, load
 from core.swarm.trunk.work_generator import Work, WorkGenerator
 from core.update import feed, packs, releases
+from tests.experts import pack
 from tests.fuzzing import GROWTH, fuzz, sample, samples
 from tests.long import test_fuzz
 from tests.unit.test_network_parsers import CALLS

@@ -16,7 +16,8 @@ from core.community.reading import read_only
 from core.contracts.ledger import Amounts
 from core.contracts.notices import notice
 from core.contracts.status import Status
-from core.runtime.part_files import Part, pack
+from core.runtime.part_files import Part
+from tests.experts import pack
 from tests.swarm.namespaces import ROOT, Host, Internet, impossible
 from tests.swarm.nat_workers import PORT, WorkerPeer
 from tests.workers import DIGITS, PATIENCE_S, contributed, wait_until

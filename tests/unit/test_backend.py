@@ -15,9 +15,9 @@ from core.contracts.manifest import Training
 from core.contracts.model import Model
 from core.experts import products
 from core.experts.grid import Uid
-from core.experts.kinds.expert import build
 from core.runtime.adam import Adam
 from core.runtime.backend import BACKWARD, ExpertBackend, check_memory, useful_threads
+from tests.experts import build
 
 MODEL = Model("ffn_dmoe", 1, (2, 2), 8, 16, "ffn", 2)
 TRAINING = Training(8, 1e-3, 1e-2, 5, 100, 8, 60.0, 1.0, 0.0, 1, 1, 7)

@@ -20,9 +20,10 @@ from core.experts.directory import LOCAL
 from core.experts.grid import Uid
 from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import KernelGate
-from core.runtime.part_files import Part, pack
+from core.runtime.part_files import Part
 from core.store.checkpoints import CheckpointStore
 from core.swarm.beliefs import FASTEST, SINCE_S, Beliefs, Said
+from tests.experts import pack
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.unit.test_trainer import Setup, digits
 

@@ -25,7 +25,7 @@ from core.experts.grid import Uid
 from core.identity import PeerId
 from core.net.method import Context
 from core.net.rpc import RpcNode
-from core.runtime.part_files import Part, pack, read
+from core.runtime.part_files import Part, read
 from core.store.checkpoints import CheckpointStore
 from core.store.part_header import describe
 from core.store.quota import HEADROOM
@@ -38,6 +38,7 @@ from core.swarm.replication import Copies, Copy
 from core.swarm.signatures import Signatures
 from tests.dht_peers import Peer, peers, until
 from tests.disks import ROOMY, files_of, fill, used
+from tests.experts import pack
 
 KEEP = of_run("file.keep", "digits")
 ONE, TWO = "digits.0.1.3", "digits.1.0.0"

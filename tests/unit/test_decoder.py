@@ -11,6 +11,7 @@ from torch import Tensor
 
 from core.contracts import manifest as manifests
 from core.contracts.errors import ComputeError, ManifestError
+from core.contracts.kinds import EXPERTS, MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.model import TokenizerFile
 from core.training.models.decoder import Attention
@@ -168,4 +169,11 @@ def test_a_dense_layer_costs_what_the_experts_of_another_do() -> None:
         for layers in (2, 1)
     )
     gate = 2 * run.model.width * sum(run.model.grid)
-    assert sparse.flops - dense.flops == gate
+    assert _flops(sparse) - _flops(dense) == gate
+
+
+def _flops(run: Manifest) -> int:
+    """Of a forward pass for each token: trunk, gates and the experts that are asked."""
+    model = run.model
+    trunk = MODELS[model.kind].multiplications(model, run.ends)
+    return 2 * (trunk + model.layers * model.k * EXPERTS[str(model.expert)].multiplications(model))

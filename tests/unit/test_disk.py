@@ -17,7 +17,7 @@ from core.contracts.notices import notice
 from core.contracts.status import ExpertStatus
 from core.experts.grid import Grid, Uid
 from core.logs import Ring
-from core.runtime.part_files import Part, pack, unpack
+from core.runtime.part_files import Part, unpack
 from core.store.checkpoint_files import manifests, newest_states
 from core.store.checkpoints import KEPT, CheckpointStore
 from core.store.disk_use import look_through
@@ -28,6 +28,7 @@ from core.swarm.hosted import HostedExperts
 from core.swarm.state_room import StateRoom
 from core.worker.peer import Peer
 from tests.disks import files_of, fill, used, working
+from tests.experts import pack
 
 KB = 1 << 10
 NAMES = ("digits.0.0.1", "digits.1.0.1", "trunk")

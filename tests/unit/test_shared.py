@@ -20,7 +20,7 @@ from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
 from core.net.method import Context
 from core.pipe.calls import Calls
-from core.runtime.part_files import Part, pack
+from core.runtime.part_files import Part
 from core.store import shards
 from core.store.progress import Progress
 from core.swarm import shard_exchange
@@ -34,6 +34,7 @@ from core.worker.compute.figures import Figures
 from core.worker.compute.owner import Owner
 from tests.dht_peers import Peer, peers, until
 from tests.disks import run_files
+from tests.experts import pack
 from tests.unit.text_run import texts
 
 GRID = Grid("text", 3, (4, 4))

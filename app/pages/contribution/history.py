@@ -212,7 +212,8 @@ def day_name(moment: float) -> str:
     return day(date.fromtimestamp(moment), year=True)
 
 
-def _weekday(of: date) -> str:
+def weekday(of: date) -> str:
+    """ "Fri"."""
     return locale().dayName(of.isoweekday(), QLocale.FormatType.ShortFormat)
 
 
@@ -224,7 +225,7 @@ def _names(times: Sequence[int], chosen: str) -> tuple[list[str], list[str]]:
         full = [
             tr(
                 "{day} {start} to {end}",
-                day=_weekday(start),
+                day=weekday(start),
                 start=clocks[at],
                 end=clocks[at + 1] if at + 2 < len(times) else tr("now"),
             )
@@ -235,7 +236,7 @@ def _names(times: Sequence[int], chosen: str) -> tuple[list[str], list[str]]:
     if chosen == "year":
         full = [tr("week from {day}", day=day(start, short=True, year=True)) for start in starts]
         return [*(day(start, short=True) for start in starts[:-1]), tr("This week")], full
-    labels = [_weekday(start) if chosen == "week" else day(start, short=True) for start in starts]
+    labels = [weekday(start) if chosen == "week" else day(start, short=True) for start in starts]
     return [*labels[:-1], tr("Today")], [*full[:-1], tr("today")]
 
 

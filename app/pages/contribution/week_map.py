@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
-from PySide6.QtCore import QLocale, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy
 
@@ -14,7 +14,7 @@ from app.icons import smooth
 from app.language import day as day_of
 from app.language import hour as hour_of
 from app.language import locale, tr
-from app.pages.contribution.history import KINDS
+from app.pages.contribution.history import KINDS, weekday
 from app.theme import theme
 from app.widgets.picking import Picking, beside
 from core.contracts.ledger import Series
@@ -28,10 +28,6 @@ HOUR_S = 3600.0
 
 def _week_to(last: date) -> list[date]:
     return [last + timedelta(days=day - DAYS + 1) for day in range(DAYS)]
-
-
-def _short(of: date) -> str:
-    return locale().dayName(of.isoweekday(), QLocale.FormatType.ShortFormat)
 
 
 class WeekMap(Picking):
@@ -92,7 +88,7 @@ class WeekMap(Picking):
     def _margins(self) -> tuple[float, float]:
         """Room for the days' names at the left and the hours at the foot."""
         metrics = QFontMetrics(theme().font("cap", tabular=True))
-        names = map(_short, self._dates)
+        names = map(weekday, self._dates)
         return max(metrics.horizontalAdvance(name) for name in names) + 10.0, metrics.height() + 4.0
 
     def _cell(self, day: int, hour: int) -> QRectF:
@@ -112,7 +108,7 @@ class WeekMap(Picking):
             first = self._cell(day, 0)
             painter.setPen(colors.color("text3"))
             row = QRectF(0, first.top(), left, first.height())
-            name = _short(self._dates[day])
+            name = weekday(self._dates[day])
             painter.drawText(row, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), name)
             for hour in range(HOURS):
                 self._paint_cell(painter, day, hour)

@@ -1,6 +1,6 @@
 """Who answered, byte by byte or token by token: a column for each of a text, a cell for every expert asked."""
 
-from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
@@ -109,9 +109,6 @@ class AnswersByByte(QWidget):
         byte = self._bytes[place]
         hosts = sorted({name_of_host(answer.host) for answer in byte.experts if answer.answered})
         return f"{heading(self._unit, place, byte)}: {', '.join(hosts)}. {about(byte)} {missing(byte.experts)}".strip()
-
-    def ring_rect(self) -> QRect:
-        return self.rect()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = smooth(self)

@@ -125,20 +125,3 @@ def filling(module: Expert, seed: int, uid: Uid, each: int) -> Iterator[None]:
     """
     digest = hashlib.sha256(f"{seed}:{uid}".encode()).digest()
     yield from module.fill(torch.Generator().manual_seed(int.from_bytes(digest[:4], "big")), each)
-
-
-def build(model: Model, seed: int, uid: Uid) -> Expert:
-    """A new expert, with its values.
-
-    Args:
-        model: its kind and sizes.
-        seed: the run's.
-        uid: the expert's name.
-
-    Raises:
-        ManifestError: unknown kind.
-    """
-    module, vector = blank(model)
-    for _ in filling(module, seed, uid, len(vector)):
-        pass
-    return module

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.contracts.notices import Notice, notice
-from core.policy.limits.memory_limit import BoundError, beyond
+from core.policy.limits.memory_limit import Bound, BoundError, beyond
 from core.policy.signals.linux.bus import Bus, Object
 
 MANAGER = Object("systemd", "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager")
@@ -29,7 +29,7 @@ OURS, COMPUTE = "hearth-worker", "hearth-compute"
 """Below a group that is delegated to Hearth: only leaves hold processes."""
 
 
-class Group:
+class Group(Bound):
     """One group with a process of compute in it."""
 
     def __init__(self, folder: Path, left: int) -> None:

@@ -36,6 +36,7 @@ class Bound(Protocol):
 
     def overran(self) -> bool:
         """Whether the system has ended the process because of this bound."""
+        return False
 
     def close(self) -> None:
         """The process has ended. Never raises."""

@@ -24,7 +24,7 @@ CHANGE = 0.02
 """A smaller change of what compute may use is none."""
 
 
-class Rlimit:
+class Rlimit(Bound):
     """RLIMIT_DATA of Linux: private writable memory, which is what grows. RLIMIT_AS would count the gigabytes of
     address space that torch only reserves."""
 
@@ -38,12 +38,6 @@ class Rlimit:
 
     def said(self) -> Notice:
         return notice("memory.bound_rlimit", most=self._bytes)
-
-    def overran(self) -> bool:
-        return False
-
-    def close(self) -> None:
-        pass
 
 
 def system_ways() -> list[list[Way]]:

@@ -7,7 +7,7 @@ The processor's time is not bounded by it: a kernel that is held up stops late w
 import ctypes
 
 from core.contracts.notices import Notice, notice
-from core.policy.limits.memory_limit import BASE, BoundError, beyond
+from core.policy.limits.memory_limit import BASE, Bound, BoundError, beyond
 from core.policy.signals.foreign import Signature, Table, windows
 
 DWORD, LONG, POINTER = ctypes.c_uint32, ctypes.c_int32, ctypes.c_void_p
@@ -49,7 +49,7 @@ SIGNATURES: dict[str, Signature] = {
 }
 
 
-class Job:
+class Job(Bound):
     """A job with one process in it, which ends when the job is closed."""
 
     def __init__(self, pid: int, left: int, find: Table | None = None) -> None:
@@ -84,9 +84,6 @@ class Job:
 
     def said(self) -> Notice:
         return notice("memory.bound_job", most=self._bytes)
-
-    def overran(self) -> bool:
-        return False
 
     def close(self) -> None:
         self._find("kernel32.CloseHandle")(self._job)

@@ -15,7 +15,7 @@ from typing import Any
 
 from core.contracts.notices import notice
 from core.policy.signals.plausible import without_nonsense
-from core.policy.signals.reading import Gpu, Open, SourceError
+from core.policy.signals.reading import Gpu, SourceError
 
 REOPEN_S = 10.0
 """After a GPU was lost, or none was found: how soon the library is started anew."""
@@ -23,11 +23,6 @@ SAMPLES_US = 2_000_000
 """How far back the shares of processes are asked for at first, microseconds."""
 PCI = Path("/sys/bus/pci/devices")
 NVIDIA, DISPLAY = "0x10de", "0x03"
-
-
-def sources(pids: Callable[[], Collection[int]]) -> dict[str, list[Open[Any]]]:
-    """By the names of `Signals`."""
-    return {"gpus": [lambda wake: Nvml(pids)]}
 
 
 def load() -> bool:

@@ -91,7 +91,7 @@ def watched(name: str, wake: Wake) -> Slot:
 def system_sources(folder: Path, pids: Callable[[], Collection[int]]) -> dict[str, list[Open[Any]]]:
     """What this system offers for each signal, best first."""
     desktop, others = _desktop(), {**portable.sources(folder, pids), **hardware.sources()}
-    gpus = [*desktop.get("gpus", []), *nvml.sources(pids)["gpus"]]
+    gpus = [*desktop.get("gpus", []), lambda wake: nvml.Nvml(pids)]
     return {**desktop, **others, "gpus": gpus}
 
 

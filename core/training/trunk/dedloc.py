@@ -106,14 +106,6 @@ class Dedloc(TrunkStrategy):
             calls.register_carrier(GIVE_TRUNK, self._give)
 
     @property
-    def step(self) -> int:
-        return self._adam.version
-
-    @property
-    def samples(self) -> int:
-        return self._adam.samples
-
-    @property
     def _version(self) -> int:
         """The step on which what is gathered now is offered."""
         return self.step + (self._travelling is not None)

@@ -105,14 +105,6 @@ class DiLoCo(TrunkStrategy):
         self._told: set[int] = set()
         """Fragments of which this trainer was told since it began or went on from a state."""
 
-    @property
-    def step(self) -> int:
-        return self._adam.version
-
-    @property
-    def samples(self) -> int:
-        return self._adam.samples
-
     async def next_batch(self) -> int:
         if self._calls is not None:
             await self._joined.wait()

@@ -17,14 +17,6 @@ class Local(TrunkStrategy):
         self.parameters = self._adam.parameters
         self._begun = 0
 
-    @property
-    def step(self) -> int:
-        return self._adam.version
-
-    @property
-    def samples(self) -> int:
-        return self._adam.samples
-
     async def next_batch(self) -> int:
         self._begun += 1
         return self._begun - 1

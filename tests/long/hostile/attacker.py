@@ -49,12 +49,13 @@ from core.net.method import Context
 from core.net.rpc import RpcNode
 from core.runtime.backend import ExpertBackend
 from core.runtime.kernel_gate import KernelGate
-from core.runtime.part_files import Part, pack
+from core.runtime.part_files import Part
 from core.swarm.members import Members
 from core.swarm.signatures import Signatures
 from core.training.data.stream import open_stream
 from core.training.trainer import Trainer
 from tests.dht_peers import until
+from tests.experts import pack
 from tests.long.hostile.trunk_liar import liar_of
 from tests.worked_peers import worked_peer
 from tests.workers import ROOT

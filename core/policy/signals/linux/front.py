@@ -55,13 +55,11 @@ class FrontSource:
         others: know of games and presentations.
     """
 
+    name = "the desktop"
+
     def __init__(self, window: OpenPart, others: list[OpenPart], wake: Callable[[], None]) -> None:
         self._window = _Kept(window, wake)
         self._others = [_Kept(part, wake) for part in others]
-
-    @property
-    def name(self) -> str:
-        return "the desktop"
 
     def read(self) -> Front:
         found = [front for part in (self._window, *self._others) if (front := part.look()) is not None]

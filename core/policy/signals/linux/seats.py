@@ -54,9 +54,6 @@ class Screens(Stateless):
 
     name = "the kernel's list of screens"
 
-    def __init__(self, wake: Callable[[], None]) -> None:
-        pass
-
     def read(self) -> bool:
         return _shown() or any(
             status.read_text().strip() != "disconnected" for status in SCREENS.glob("card*-*/status")

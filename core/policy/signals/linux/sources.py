@@ -22,7 +22,7 @@ def sources() -> dict[str, list[Open[Any]]]:
         "idle_s": [Mutter, WaylandIdle, _x_screen_saver, LogindIdle],
         "locked": [saver(GNOME), saver(FREEDESKTOP), LogindLock],
         "front": [_front],
-        "desktop": [LogindSeats, Screens],
+        "desktop": [LogindSeats, lambda wake: Screens()],
         "power": [UPower, lambda wake: PowerSupplies()],
         "metered": [NetworkManager],
     }

@@ -52,7 +52,7 @@ class XScreenSaver:
             raise
 
     def read(self) -> float:
-        return _idle_s(self._root)
+        return float(screensaver.query_info(self._root).idle) / 1000
 
     @property
     def tells_return(self) -> bool:
@@ -90,7 +90,3 @@ class _Touches:
             self.works = False
         with contextlib.suppress(Exception):
             self._display.close()
-
-
-def _idle_s(root: Any) -> float:
-    return float(screensaver.query_info(root).idle) / 1000
