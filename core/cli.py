@@ -270,7 +270,8 @@ def _add_credit(add: Callable[..., argparse.ArgumentParser]) -> None:
     about = "Ask the peers of all runs here what they were credited with, verify it, and write a page about it."
     board = add("board", "credit.board", about, "what was written, as one JSON document")
     board.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="for index.html and totals.json")
-    board.add_argument("--every", type=_interval, metavar="TIME", help="again and again, such as 10m; Ctrl+C ends it")
+    every = functools.partial(_duration, longest=86_400.0)
+    board.add_argument("--every", type=every, metavar="TIME", help="again and again, such as 10m; Ctrl+C ends it")
     trusting = "a peer whose audits are believed, beside this PC, the organiser and those that the manifest names"
     board.add_argument("--trust", action="append", default=[], metavar="PEER", help=trusting)
 
@@ -379,10 +380,6 @@ def _days(text: str) -> int:
     if not 1 <= number <= 366:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of days from 1 to 366")
     return number
-
-
-def _interval(text: str) -> float:
-    return _duration(text, 86_400.0)
 
 
 def _duration(text: str, longest: float) -> float:

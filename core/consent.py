@@ -9,7 +9,7 @@ import msgspec
 from core.contracts.errors import DataFolderError
 from core.contracts.notices import notice
 from core.contracts.settings import Settings
-from core.regular_files import read_regular
+from core.regular_files import read_json
 from core.store.settings_file import write_atomically
 from core.version import VERSION
 
@@ -33,11 +33,8 @@ class Consent(msgspec.Struct, frozen=True):
 
 def read(folder: Path) -> Consent | None:
     """The consent of a data folder; None if there is none to these terms, or none that can be read."""
-    try:
-        consent = msgspec.json.decode(read_regular(folder / FILE), type=Consent)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    return consent if consent.terms >= TERMS else None
+    consent = read_json(folder / FILE, Consent)
+    return consent if consent and consent.terms >= TERMS else None
 
 
 def give(folder: Path, where: Literal["app", "command line"]) -> Consent:

@@ -6,7 +6,13 @@ import os
 import stat
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
+from typing import TypeVar
 
+import msgspec
+
+from core.contracts.errors import UNREADABLE
+
+T = TypeVar("T")
 SMALL = 16 << 20
 """Bytes that a file may have that is read as a whole, unless its kind has a limit of its own."""
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -67,3 +73,17 @@ def read_regular(path: Path, most: int = SMALL) -> bytes:
     if len(data) > most:
         raise OSError(errno.EFBIG, f"It has more than {most} bytes", str(path))
     return data
+
+
+def read_json(path: Path, kind: type[T], most: int = SMALL) -> T | None:
+    """What a small file says; None: it is not there, or is not what it should be.
+
+    Args:
+        path: The file, or a link to it.
+        kind: Its type.
+        most: So many bytes it may have.
+    """
+    try:
+        return msgspec.json.decode(read_regular(path, most), type=kind)
+    except (OSError, *UNREADABLE):
+        return None

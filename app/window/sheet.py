@@ -5,8 +5,12 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
+from app import theme as look
 from app.icons import placed
 from app.theme import theme
+from app.widgets.basics import Label
+from app.widgets.boxes import STRETCH, Part, hbox, scrolling, vbox
+from app.widgets.buttons import Button
 from app.window.focus_ring import FocusRing
 
 SCRIM = {False: 0.47, True: 0.65}
@@ -14,7 +18,7 @@ SCRIM = {False: 0.47, True: 0.65}
 
 
 class Sheet(QWidget):
-    """Put the content into `panel`; Esc or a click beside it closes it.
+    """Put the content into `panel`, as `fill` does; Esc or a click beside it closes it.
 
     Args:
         window: what it lies over.
@@ -31,6 +35,21 @@ class Sheet(QWidget):
         self.panel = _Panel(self)
         window.installEventFilter(self)
         self.hide()
+
+    def fill(self, heading: Label, close: Button, *parts: Part, foot: tuple[QWidget, ...] = ()) -> None:
+        """Lay its content out.
+
+        Args:
+            heading: at the top.
+            close: beside it.
+            parts: below it, one below the other; they scroll.
+            foot: what stays below these.
+        """
+        content = QWidget()
+        vbox(*parts, STRETCH, spacing=look.M, margins=(4, 0, look.XL, look.XL), within=content)
+        head = hbox((heading, 1), (close, Qt.AlignmentFlag.AlignTop), spacing=look.M, margins=(4, 0, look.XL, 0))
+        margins = (look.XL - 4, look.XL, 0, look.M if foot else 0)
+        vbox(head, (scrolling(content), 1), *foot, spacing=look.M, margins=margins, within=self.panel)
 
     def open(self, first: QWidget) -> None:
         """Show it and give `first` the focus."""

@@ -13,7 +13,6 @@ import sys
 import time
 from pathlib import Path
 
-import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.worker.client import WorkerClient
@@ -23,7 +22,7 @@ from core.contracts import errors
 from core.contracts.build import hearth_command
 from core.contracts.control import ADDRESS_FILE, Address
 from core.contracts.notices import FAULTS_AS_NOTICES, Notice, fault_of, notice
-from core.regular_files import empty_regular, open_regular, read_regular
+from core.regular_files import empty_regular, open_regular, read_json
 from core.version import VERSION
 
 logger = logging.getLogger(__name__)
@@ -49,11 +48,8 @@ def worker_command(folder: Path) -> list[str]:
 def is_elsewhere(folder: Path) -> bool:
     """Whether a folder only leads to the worker of another PC: it has a copy of that one's address, and nobody has
     agreed to a worker of its own."""
-    try:
-        address = msgspec.json.decode(read_regular(folder / ADDRESS_FILE), type=Address)
-    except (OSError, *errors.UNREADABLE):
-        return False
-    return address.folder not in ("", str(folder)) and not (folder / consent.FILE).exists()
+    address = read_json(folder / ADDRESS_FILE, Address)
+    return address is not None and address.folder not in ("", str(folder)) and not (folder / consent.FILE).exists()
 
 
 def supervise(folder: Path) -> "Supervisor":

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import filelock
-import msgspec
 import psutil
 
 from core.contracts.control import ADDRESS_FILE, LOCK_FILE, Address
-from core.contracts.errors import UNREADABLE, DataFolderError, NotRunning
+from core.contracts.errors import DataFolderError, NotRunning
 from core.contracts.notices import notice
 from core.control.client import ControlClient
-from core.regular_files import read_regular
+from core.regular_files import read_json
 from core.system.start_at_login import program
 
 APP_LOCK = "app.lock"
@@ -87,10 +86,7 @@ def _own(locks: contextlib.ExitStack, file: Path) -> None:
 
 
 def _address(folder: Path) -> Address | None:
-    try:
-        return msgspec.json.decode(read_regular(folder / ADDRESS_FILE), type=Address)
-    except (OSError, *UNREADABLE):
-        return None
+    return read_json(folder / ADDRESS_FILE, Address)
 
 
 def _is_held(file: Path) -> bool:

@@ -23,8 +23,9 @@ REASONS = {
 
 def page(totals: BoardTotals) -> str:
     """The document."""
+    verified, reasons = sum(line.verified for line in totals.lines), pending_by_reason(totals.lines)
     parts = [
-        f"<p>{operations(_sum(totals.lines))} verified, {operations(_pending(totals.lines))} pending. "
+        f"<p>{operations(verified)} verified, {operations(sum(reasons.values()))} pending. "
         f"{totals.sheets:,} signed sheets of work, checked on {date(totals.time)} by the board "
         f"<code>{totals.board[:16]}</code>. <code>hearth credit verify</code> checks the sums in "
         f'<a href="{TOTALS_FILE}">{TOTALS_FILE}</a>.</p>',
@@ -36,7 +37,7 @@ def page(totals: BoardTotals) -> str:
     if of_teams:
         parts.append(_table("Teams", "Team", _by(of_teams, lambda line: teams[line.peer])))
     parts.append(_table("Runs", "Run", _by(totals.lines, lambda line: totals.runs.get(line.run, line.run))))
-    if reasons := pending_by_reason(totals.lines):
+    if reasons:
         rows = "".join(
             f"<tr><td>{html.escape(REASONS.get(reason, reason))}</td><td>{operations(amount)}</td></tr>"
             for reason, amount in sorted(reasons.items(), key=lambda one: -one[1])
@@ -99,11 +100,3 @@ def pending_by_reason(lines: Iterable[Line]) -> dict[str, float]:
         for reason, amount in line.pending.items():
             found[reason] += amount
     return found
-
-
-def _sum(lines: Iterable[Line]) -> float:
-    return sum(line.verified for line in lines)
-
-
-def _pending(lines: Iterable[Line]) -> float:
-    return sum(sum(line.pending.values()) for line in lines)

@@ -19,13 +19,12 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
-from core.compute.leaving import GGUF, HF_FILES, leave
+from core.compute.leaving import GGUF, HF_FILES, leave, told
 from core.compute.model_card import card
 from core.compute.restored import Restored
 from core.contracts.errors import CheckpointError, HearthError
 from core.contracts.export import Collected, ExportAnswer, Exported, ExportJob, form_of
 from core.contracts.notices import notice
-from core.contracts.status import CurvePoint
 
 MOST_BYTES = 1 << 26
 """Of a job: 16 million experts are not exported by one PC."""
@@ -75,7 +74,7 @@ async def _write(collected: Collected, folder: Path) -> Exported:
     for uid, backend in restored.backends.items():
         name = ".".join(map(str, (uid.layer, *uid.coords)))
         weights |= {f"experts.{name}.{key}": value for key, value in backend.module.state_dict().items()}
-    done, held_out = _told(collected, point), restored.stream.held_out
+    done, held_out = told(collected, point), restored.stream.held_out
     save_file({key: value.detach().contiguous() for key, value in weights.items()}, folder / "model.safetensors")
     data = {"inputs": _small(held_out.inputs), "labels": _small(held_out.labels)}
     save_file({key: value.contiguous() for key, value in data.items()}, folder / "held_out.safetensors")
@@ -120,11 +119,6 @@ def _check(out: Path) -> None:
 
 def _is_ours(path: Path) -> bool:
     return path.name in FILES or path.suffix == GGUF
-
-
-def _told(collected: Collected, point: CurvePoint) -> Exported:
-    trained = len(collected.parts) - 1
-    return Exported(collected.run, point.step, point.samples, trained, collected.experts, point.loss, point.accuracy)
 
 
 def _small(tensor: Tensor) -> Tensor:

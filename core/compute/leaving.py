@@ -72,7 +72,8 @@ async def leave(job: ExportJob, folder: Path) -> Exported:
     tensors = qwen3.written_out(manifest.model, restored.trainer.agreed_weights(), experts, cells)
     count = len(cells[0]) if cells else 0
     config = qwen3.config(manifest.model, count, tokens.end)
-    done = _told(collected, point, count, of_all.loss if left_out else None)
+    loss_of_all = of_all.loss if left_out else None
+    done = msgspec.structs.replace(told(collected, point), bits=point.bits, kept=count or None, loss_of_all=loss_of_all)
     written = _write(job, folder, config, tensors, tokens)
     (folder / "README.md").write_text(card(manifest, done, collected.contributors, _use(job)), "utf8")
     check(written, texts, expected, job.numbers if job.form == "gguf" else "f32")
@@ -153,10 +154,10 @@ def _texts(held_out: Tensor, end: int) -> list[Tensor]:
     return (found or [held_out[:1, :1].repeat(1, SHORTEST)])[:TEXTS]
 
 
-def _told(collected: Collected, point: CurvePoint, count: int, loss_of_all: float | None) -> Exported:
+def told(collected: Collected, point: CurvePoint) -> Exported:
+    """What is told of a model, as it was evaluated."""
     trained = len(collected.parts) - 1
-    told = Exported(collected.run, point.step, point.samples, trained, collected.experts, point.loss, point.accuracy)
-    return msgspec.structs.replace(told, bits=point.bits, kept=count or None, loss_of_all=loss_of_all)
+    return Exported(collected.run, point.step, point.samples, trained, collected.experts, point.loss, point.accuracy)
 
 
 def _use(job: ExportJob) -> str:

@@ -235,7 +235,7 @@ class Session:
         self._rates.clear()
         self._serving.leave()
         self._saving.want()
-        return self._runtime.last_kernel_end
+        return self._kernel_gate.last_kernel_end
 
     def _look(self) -> None:
         """Before each kernel: only what was announced is worth a call of the system."""

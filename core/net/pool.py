@@ -205,10 +205,7 @@ class Pool:
 
     def _oldest_of_most(self) -> asyncio.Task[None]:
         """The handshake that gives way: the oldest from where most come."""
-        shares = Shares()
-        for branch in self._handshakes.values():
-            shares.change(branch, 1)
-        most = shares.greatest(self._handshakes.values())
+        most = Shares(self._handshakes.values()).greatest(self._handshakes.values())
         return next(task for task, branch in self._handshakes.items() if branch == most)
 
     async def _shake_hands(self, incoming: Incoming) -> None:
@@ -299,9 +296,7 @@ class Pool:
         free = [link for link in self.links.values() if not link.busy and link.peer not in self.kept]
         if not free:
             return False
-        shares = Shares()
-        for link in self.links.values():
-            shares.change(link.branch, 1)
+        shares = Shares(link.branch for link in self.links.values())
         strangers = [link for link in free if self.is_stranger(link.peer)]
         most = shares.greatest(link.branch for link in strangers or free)
         those = [link for link in strangers or free if link.branch[:-1] == most[:-1]]

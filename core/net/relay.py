@@ -178,9 +178,7 @@ class Relay:
 
     def _make_room(self, asker: Branch) -> bool:
         """Whether a pipe, the longest unused, of those who opened most made room for who has fewer."""
-        shares = Shares()
-        for pipe in self.pipes.values():
-            shares.change(pipe.branch, 1)
+        shares = Shares(pipe.branch for pipe in self.pipes.values())
         most = shares.greatest(pipe.branch for pipe in self.pipes.values())
         if not shares.gives_way(most, asker):
             return False

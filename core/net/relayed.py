@@ -315,10 +315,8 @@ class RelayEnds:
 
     def _make_room(self, asker: Branch) -> bool:
         """Whether a pipe to nobody, or a stranger, made room for one by another relay: anybody can offer some."""
-        shares = Shares()
         loose = [pipe for pipe in self.pipes.values() if pipe.peer is None or self.node.pool.is_stranger(pipe.peer)]
-        for pipe in loose:
-            shares.change(pipe.branch, 1)
+        shares = Shares(pipe.branch for pipe in loose)
         if not loose or not shares.gives_way(most := shares.greatest(pipe.branch for pipe in loose), asker):
             return False
         gone = next(pipe for pipe in loose if pipe.branch == most)

@@ -16,8 +16,11 @@ Branch = tuple[str, ...]
 class Shares:
     """How much each branch uses."""
 
-    def __init__(self) -> None:
+    def __init__(self, users: Iterable[Branch] = ()) -> None:
+        """One for each of `users`."""
         self._used: Counter[Branch] = Counter()
+        for branch in users:
+            self.change(branch, 1)
 
     def __bool__(self) -> bool:
         return bool(self._used)

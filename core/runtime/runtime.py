@@ -100,11 +100,6 @@ class Runtime:
             self.add(backend)
         kernel_gate.listen(self._wake.set, rests=True)
 
-    @property
-    def last_kernel_end(self) -> float:
-        """time.monotonic() at the end of the last training kernel."""
-        return self._kernel_gate.last_kernel_end
-
     # experts
 
     def add(self, backend: ExpertBackend) -> None:

@@ -90,7 +90,7 @@ def write(folder: Path, name: str, document: bytes) -> None:
 
     Args:
         folder: the run's, made if it is missing.
-        name: one of the above.
+        name: the file's.
         document: its content.
 
     Raises:

@@ -14,10 +14,10 @@ import msgspec
 import platformdirs
 
 from core.contracts.control import LOCK_FILE
-from core.contracts.errors import UNREADABLE, DataFolderError
+from core.contracts.errors import DataFolderError
 from core.contracts.manifest import Manifest
 from core.contracts.notices import notice
-from core.regular_files import read_regular
+from core.regular_files import read_json
 from core.store import moved, restored
 from core.store.settings_file import write_atomically
 
@@ -133,7 +133,5 @@ def take_over(folder: Path, manifest: Manifest, rename: Callable[[str, str], Non
 
 def _layout(folder: Path) -> int:
     """Version of the layout, as far as it can be read; a mark that is damaged is made anew."""
-    try:
-        return msgspec.json.decode(read_regular(folder / LAYOUT_FILE), type=Layout).version
-    except (OSError, *UNREADABLE):
-        return 1
+    layout = read_json(folder / LAYOUT_FILE, Layout)
+    return layout.version if layout else 1

@@ -11,8 +11,8 @@ from typing import Annotated
 
 import msgspec
 
-from core.contracts.errors import UNREADABLE, DataFolderError
-from core.regular_files import read_regular
+from core.contracts.errors import DataFolderError
+from core.regular_files import read_json
 from core.store.settings_file import write_atomically
 
 FILE = "moved.json"
@@ -32,10 +32,7 @@ class Moved(msgspec.Struct, frozen=True):
 
 def read(folder: Path) -> Moved | None:
     """What a folder leads to; None: it is not one that was moved."""
-    try:
-        return msgspec.json.decode(read_regular(folder / FILE), type=Moved)
-    except (OSError, *UNREADABLE):
-        return None
+    return read_json(folder / FILE, Moved)
 
 
 def write(folder: Path, to: Path, state: str = "") -> None:

@@ -17,6 +17,7 @@ from core.contracts.errors import DataFolderError
 from core.contracts.notices import notice
 from core.regular_files import empty_regular, open_regular
 from core.store import moved
+from core.store.checkpoint_files import sha256_of
 from core.store.writing import PARTIAL
 
 PASSING = (LOCK_FILE, ADDRESS_FILE, "app.lock", "screensaver.lock", moved.FILE)
@@ -144,7 +145,9 @@ def _place(path: Path, new: Path, status: os.stat_result) -> None:
         return
     if not stat.S_ISREG(status.st_mode):
         return  # a pipe or a socket of who ran
-    if new.exists() and (new.samefile(path) or (new.stat().st_size == status.st_size and _hash(new) == _hash(path))):
+    if new.exists() and (
+        new.samefile(path) or (new.stat().st_size == status.st_size and sha256_of(new) == sha256_of(path))
+    ):
         return
     new.unlink(missing_ok=True)
     try:
@@ -161,10 +164,5 @@ def _place(path: Path, new: Path, status: os.stat_result) -> None:
         written.flush()
         os.fsync(written.fileno())
     os.utime(new, ns=(status.st_atime_ns, status.st_mtime_ns))
-    if _hash(new) != digest.hexdigest():
+    if sha256_of(new) != digest.hexdigest():
         raise OSError(errno.EIO, "what was copied is not the same", str(new))
-
-
-def _hash(path: Path) -> str:
-    with open_regular(path) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

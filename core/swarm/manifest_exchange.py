@@ -9,8 +9,8 @@ import asyncio
 import logging
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 from core.contracts.errors import HearthError, ManifestError, NetworkError, NotServed
 from core.contracts.hosting import AskManifest, ManifestFollows
@@ -39,26 +39,19 @@ UNUSABLE_S = 600.0
 """Until others are asked again, after what this Hearth cannot use."""
 
 
-class Others(Protocol):
-    """What is asked of the members of the run (`core.swarm.members`)."""
-
-    def keepers(self, part: str) -> list[str]:
-        """The other members, in some order."""
-
-
 class ManifestExchange:
     """Of one signed run."""
 
-    def __init__(self, manifest: Manifest, path: Path, node: RpcNode, members: Others) -> None:
+    def __init__(self, manifest: Manifest, path: Path, node: RpcNode, others: Callable[[str], list[str]]) -> None:
         """Begin to answer.
 
         Args:
             manifest: the run's, as it holds now.
             path: where its signed form is kept.
             node: this peer's connections.
-            members: the peers of the run.
+            others: the run's other peers, in an order that the name of a part makes (`Members.keepers`).
         """
-        self._path, self._node, self._members = path, node, members
+        self._path, self._node, self._others = path, node, others
         self._held = self._newest = manifest
         self._method = of_run(READ_MANIFEST, manifest.run_id)
         self._unusable: Notice | None = None
@@ -82,7 +75,7 @@ class ManifestExchange:
             NetworkError: it did not answer.
             DataFolderError: what came cannot be kept.
         """
-        others = self._members.keepers(self._method)
+        others = self._others(self._method)
         if not others or time.monotonic() < self._rests_until:
             return
         peer = parse_peer(random.choice(others))

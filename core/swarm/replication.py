@@ -142,7 +142,7 @@ class Copies:
     async def __aexit__(self, *_: object) -> None:
         """Hand out what only this peer has, as far as `FLUSH_S` goes."""
         await self.caring.stop()
-        await self.signatures.save(self._files)
+        await self.signatures.save(self._files.get)
         self._asked.clear()  # whom this interrupted is asked again
         with contextlib.suppress(HearthError, TimeoutError):
             async with asyncio.timeout(FLUSH_S):
@@ -337,7 +337,7 @@ class Copies:
                 parts = [file.part for file in self._files.all_newest() if file.part != TRUNK]
                 await self.find([TRUNK, *random.sample(parts, min(HEARD, len(parts)))])
             await self._hand_out()
-        await self.signatures.save(self._files)
+        await self.signatures.save(self._files.get)
 
     async def _hand_out(self) -> bool:
         """Have two other peers keep each newest state that was made here; whether some were too busy for that."""

@@ -10,7 +10,7 @@ import logging
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -343,11 +343,5 @@ class ShardExchange:
             if not self._manifest.sources:
                 raise
             partial_file = await asyncio.to_thread(Partial, file, named.size)
-            await self._mirrors.fetch(_shuffled(self._manifest.sources, self._chance), named.sha256, partial_file)
-
-
-def _shuffled(sources: Iterable[str], chance: random.Random) -> list[str]:
-    """In an order by chance: each of several servers has its part of the requests."""
-    order = list(sources)
-    chance.shuffle(order)
-    return order
+            sources = self._manifest.sources  # by chance: each of several servers has its part of the requests
+            await self._mirrors.fetch(self._chance.sample(sources, len(sources)), named.sha256, partial_file)

@@ -8,8 +8,8 @@ it can claim nothing for others, and who vouches for a lie is known wherever the
 
 import asyncio
 import logging
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
@@ -27,13 +27,6 @@ CONTEXT = b"hearth state 1\0"
 VERIFIED = 16_384
 """Signatures that need not be verified again."""
 _decode = msgspec.msgpack.Decoder(dict[Sha256, tuple[bytes, bytes]]).decode
-
-
-class Files(Protocol):
-    """Those of one run on this disk."""
-
-    def get(self, sha256: str) -> PartFile | None:
-        """One by its hash."""
 
 
 class Signatures:
@@ -105,13 +98,13 @@ class Signatures:
         except (*UNREADABLE, OSError) as error:
             log.warning("%s cannot be read: %s", self._path, error)
 
-    async def save(self, files: Files) -> None:
+    async def save(self, get: Callable[[str], PartFile | None]) -> None:
         """Write down what has changed.
 
         Args:
-            files: that are here.
+            get: a file that is here, by its hash.
         """
-        known = {sha256: known for sha256, known in self._known.items() if files.get(sha256)}
+        known = {sha256: known for sha256, known in self._known.items() if get(sha256)}
         if known != self._saved:
             try:
                 await asyncio.to_thread(write_whole, self._path, [msgspec.msgpack.encode(known)])

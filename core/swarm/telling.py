@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from core.community import payloads, signing
 from core.community.credit_book import CreditBook
@@ -37,6 +37,7 @@ from core.contracts.telemetry import (
 )
 from core.identity import Identity, PeerId, peer_text
 from core.net.addresses import parse_address
+from core.net.background import Background
 from core.net.method import Context
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
@@ -126,7 +127,7 @@ class Telling:
         self._credit_at = self._progress_at = -CREDIT_S
         self._trained = False
         self._entered = False
-        self._tasks = set[asyncio.Task[None]]()
+        self._background = Background()
         self.tending = Recurring("telemetry", self._tend, lambda: LOOK_S)
         if enrol is not None:
             node.register(of_run(ENROL, self.run_id), Enrol, self._on_enrol, cost=ENROL_COST)
@@ -146,8 +147,7 @@ class Telling:
 
     async def __aexit__(self, *_: object) -> None:
         await self.tending.stop()
-        for task in self._tasks:
-            task.cancel()
+        await self._background.close()
         await self._telemetry.leave(self.run_id)
 
     def allow(self, allowed: bool) -> None:
@@ -168,12 +168,7 @@ class Telling:
             if self._payload and self._may_pass_on:
                 self._tell(topic_notice(self.run_id), self._payload)
         else:
-            self._start(self._telemetry.leave(self.run_id), "silence")
-
-    def _start(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        task = asyncio.create_task(work, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+            self._background.start(self._telemetry.leave(self.run_id), "silence")
 
     # what this PC tells
 
@@ -288,8 +283,8 @@ class Telling:
 
     def _refused(self, broker: str, password: str) -> None:
         """Ask those who may run it to let this peer in."""
-        if not self._tasks:
-            self._start(self._enrol(Enrol(broker, password)), "enrol")
+        if not self._background:
+            self._background.start(self._enrol(Enrol(broker, password)), "enrol")
 
     async def _enrol(self, asked: Enrol) -> None:
         for one in self.manifest.bootstrap:

@@ -19,7 +19,7 @@ import msgspec
 from core.contracts.build import FOLDER, this_build
 from core.contracts.errors import UNREADABLE
 from core.contracts.notices import Notice, notice
-from core.regular_files import read_regular
+from core.regular_files import read_json, read_regular
 from core.store.writing import write_whole
 from core.update.releases import ID_DIGITS, PROGRAM, Release, Url
 
@@ -61,11 +61,7 @@ class Installation(NamedTuple):
 
     def release(self, version: str) -> Release | None:
         """What a version is; None: it is not there."""
-        try:
-            document = read_regular(self.folder(version) / RELEASE_FILE)
-            return msgspec.json.decode(document, type=Release)
-        except (OSError, *UNREADABLE):
-            return None
+        return read_json(self.folder(version) / RELEASE_FILE, Release)
 
     def feed(self) -> tuple[FeedAddress, bytes] | None:
         """Where the feed is, and the root of trust; None: this installation has none."""

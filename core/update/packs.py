@@ -15,8 +15,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from core.contracts.errors import UNREADABLE
-from core.regular_files import read_regular
+from core.regular_files import read_json
 from core.store.sizes import RUNTIMES
 from core.store.writing import write_whole
 from core.update.installation import TRUSTED, read_id
@@ -69,11 +68,8 @@ def pack_id(document: bytes) -> str:
 
 def read(pack: Path) -> Pack | None:
     """What is unpacked in a folder; None: it is no pack, or one for another Python."""
-    try:
-        found = msgspec.json.decode(read_regular(pack / PACK_FILE, MOST_RELEASE), type=Pack)
-    except (OSError, *UNREADABLE):
-        return None
-    return found if found.python == PYTHON else None
+    found = read_json(pack / PACK_FILE, Pack, MOST_RELEASE)
+    return found if found and found.python == PYTHON else None
 
 
 def chosen(folder: Path) -> Path | None:

@@ -13,8 +13,8 @@ import filelock
 import msgspec
 
 from core.contracts.control import LOCK_FILE
-from core.contracts.errors import UNREADABLE, HearthError
-from core.regular_files import read_regular
+from core.contracts.errors import HearthError
+from core.regular_files import read_json
 from core.store.writing import write_whole
 from core.update.installation import Installation, this_installation
 
@@ -54,10 +54,7 @@ def begin(installation: Installation, trial: Trial) -> None:
 
 def read(installation: Installation) -> Trial | None:
     """The trial that goes on; None: there is none."""
-    try:
-        return msgspec.json.decode(read_regular(installation.root / TRIAL), type=Trial)
-    except (OSError, *UNREADABLE):
-        return None
+    return read_json(installation.root / TRIAL, Trial)
 
 
 def end(installation: Installation) -> None:

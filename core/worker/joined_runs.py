@@ -9,13 +9,13 @@ from typing import Annotated
 import msgspec
 
 from core.contracts import manifest as manifests
-from core.contracts.errors import DataFolderError, ManifestError, RunError
+from core.contracts.errors import ManifestError, RunError
 from core.contracts.manifest import MOST_BOOTSTRAP, Bootstrap, Manifest
 from core.contracts.notices import Notice, notice
 from core.contracts.run_link import MOST_PEERS
 from core.contracts.status import Weight
+from core.store import access_files
 from core.store.data_folder import MANIFEST_FILE, RUNS
-from core.store.settings_file import write_atomically
 from core.store.small_files import Files
 
 log = logging.getLogger(__name__)
@@ -145,12 +145,7 @@ def keep(folder: Path, run_id: str, document: bytes) -> None:
     Raises:
         DataFolderError: it cannot be written.
     """
-    path = folder / RUNS / run_id / MANIFEST_FILE
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataFolderError(notice("data.not_written", path=str(path.parent), why=str(error.strerror))) from error
-    write_atomically(path, document)
+    access_files.write(folder / RUNS / run_id, MANIFEST_FILE, document)
 
 
 def newest(folder: Path, manifest: Manifest, document: bytes) -> Manifest:

@@ -108,7 +108,7 @@ class Swarm:
         self._sharing = Recurring("data", self._share, self._share_again_s)
         self._listen()
         kept = files.folder / MANIFEST_FILE
-        self._manifests = ManifestExchange(manifest, kept, node, self._members) if manifest.organiser else None
+        self._manifests = ManifestExchange(manifest, kept, node, self._members.keepers) if manifest.organiser else None
         self._renewing = Recurring("manifest", self._renew, lambda: TEND_S)
         self._admitting = Recurring("access", self._admit, lambda: TEND_S if dht.contacts() else ALONE_S)
         self._trunk = TrunkFollower(self._copies, compute, trains)

@@ -417,7 +417,7 @@ async def test_who_trained_a_state_answers_for_it_wherever_it_is_kept(tmp_path: 
         assert other.copies._who_answers_for(copy) == keeper.peer.id
 
         # a keeper knows it after a restart as well, and answers for what it has no signature of
-        await mine.save(keeper.files)
+        await mine.save(keeper.files.get)
         again = Signatures("digits", keeper.peer.rpc.identity, mine._path)
         await again.load()
         assert again.told(file) == honest

@@ -50,7 +50,7 @@ async def test_the_seed_says_what_is_drawn_and_experts_of_every_layer_are_told(s
         assert len({answer.uid for answer in step.experts}) == 4
         assert all(answer.answered and answer.host == "local" and answer.ms > 0 for answer in step.experts)
         assert sum(answer.weight for answer in step.experts) == pytest.approx(2)
-    assert setup.runtime.last_kernel_end == 0, "no training kernel ran"
+    assert setup.kernel_gate.last_kernel_end == 0, "no training kernel ran"
 
 
 async def test_without_temperature_each_byte_is_the_likeliest_after_those_before(setup: Setup) -> None:
@@ -98,7 +98,7 @@ async def test_training_is_held_while_a_text_is_written_and_goes_on_at_its_end(
     setup: Setup, end: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(asking, "PATIENCE_S", 0.0)
-    trainer, runtime, texts = setup.trainer, setup.runtime, asyncio.Queue[Answered]()
+    trainer, kernel_gate, texts = setup.trainer, setup.kernel_gate, asyncio.Queue[Answered]()
     setup.kernel_gate.open()
 
     async def read() -> None:
@@ -113,10 +113,10 @@ async def test_training_is_held_while_a_text_is_written_and_goes_on_at_its_end(
             await asyncio.sleep(0)
         reading = asyncio.create_task(read())
         await texts.get()
-        held = trainer.step, trainer.window.in_flight, runtime.last_kernel_end
+        held = trainer.step, trainer.window.in_flight, kernel_gate.last_kernel_end
         for _ in range(10):
             await texts.get()
-            assert (trainer.step, trainer.window.in_flight, runtime.last_kernel_end) == held
+            assert (trainer.step, trainer.window.in_flight, kernel_gate.last_kernel_end) == held
         assert held[1], "batches on the way wait as well"
         if end == "cancelled":
             reading.cancel()

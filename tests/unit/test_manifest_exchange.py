@@ -43,7 +43,7 @@ async def two_peers() -> AsyncIterator[tuple[RpcNode, RpcNode]]:
 def keeps(node: RpcNode, path: Path, document: bytes, *others: RpcNode) -> ManifestExchange:
     """A peer that has a manifest."""
     path.write_bytes(document)
-    return ManifestExchange(decoded(document), path, node, Known(*others))
+    return ManifestExchange(decoded(document), path, node, Known(*others).keepers)
 
 
 def gives(node: RpcNode, document: bytes) -> None:

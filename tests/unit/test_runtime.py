@@ -178,15 +178,15 @@ async def test_off_from_another_thread_holds_before_the_next_kernel() -> None:
     first, second = setup.ask(Call(A, rows(1))), setup.ask(Call(B, rows(1)))
     async with setup.serving():
         await first
-        end = setup.runtime.last_kernel_end
+        end = setup.kernel_gate.last_kernel_end
         assert end <= time.monotonic()
         await setup.ask(Call(B, rows(7)), direction="inference")
         assert setup.book == [(A, "forward", 1), (B, "forward", 7)]
         assert not second.done()
-        assert setup.runtime.last_kernel_end == end, "inference is no training kernel"
+        assert setup.kernel_gate.last_kernel_end == end, "inference is no training kernel"
         setup.kernel_gate.open()
         await second
-    assert setup.runtime.last_kernel_end > end
+    assert setup.kernel_gate.last_kernel_end > end
 
 
 async def test_a_failing_expert_fails_only_its_own_requests(caplog: pytest.LogCaptureFixture) -> None:

@@ -149,14 +149,14 @@ async def test_training_stops_with_the_switch_and_prediction_does_not() -> None:
     async with setup.running():
         await setup.until(lambda: setup.trainer.step >= 10)
         setup.kernel_gate.close()
-        step, end = setup.trainer.step, setup.runtime.last_kernel_end
+        step, end = setup.trainer.step, setup.kernel_gate.last_kernel_end
         experts = [backend.version for backend in setup.backends.values()]
         seen_picture = picture(handwritten.read()[1].inputs[0])
         for _ in range(5):
             seen, told = await read(setup, seen_picture)
         assert setup.trainer.step == step
         assert [backend.version for backend in setup.backends.values()] == experts
-        assert setup.runtime.last_kernel_end == end
+        assert setup.kernel_gate.last_kernel_end == end
         setup.kernel_gate.open()
         await setup.until(lambda: setup.trainer.step > step + 10)
 

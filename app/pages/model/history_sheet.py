@@ -12,7 +12,7 @@ from app.pages.model.text_block import Part
 from app.pages.model.tried_texts import MOST, Tried
 from app.pages.network.events_card import when
 from app.widgets.basics import Divider, ElidedLabel, Label, Notice, Panel
-from app.widgets.boxes import STRETCH, add, discard, hbox, scrolling, vbox
+from app.widgets.boxes import STRETCH, add, discard, hbox, vbox
 from app.widgets.buttons import Button, Switch
 from app.window.focus_ring import FocusRing, order_focus
 from app.window.sheet import Sheet
@@ -64,25 +64,8 @@ class HistorySheet(Sheet):
         self.question.hide()
         kept = Label(tr(KEPT, most=MOST), "cap", "text2", wrap=True)
         keeping = hbox((Label(self.keeps.accessibleName(), "strong", wrap=True), 1), self.keeps, spacing=look.M)
-        content, margins = QWidget(), (4, 0, look.XL, look.XL)
-        add(
-            vbox(spacing=look.M, margins=margins, within=content),
-            keeping,
-            kept,
-            self.notice,
-            hbox(self.delete_all, STRETCH),
-            self.question,
-            self.empty,
-            self._list,
-            STRETCH,
-        )
-        head = hbox(
-            (Label(title, "title", wrap=True), 1),
-            (self.close_button, Qt.AlignmentFlag.AlignTop),
-            margins=(4, 0, look.XL, 0),
-        )
-        margins = (look.XL - 4, look.XL, 0, 0)
-        vbox(head, (scrolling(content), 1), spacing=look.M, margins=margins, within=self.panel)
+        parts = keeping, kept, self.notice, hbox(self.delete_all, STRETCH), self.question, self.empty, self._list
+        self.fill(Label(title, "title", wrap=True), self.close_button, *parts)
 
     def open_list(self) -> None:
         """Show them."""

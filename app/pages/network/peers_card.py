@@ -86,7 +86,6 @@ class PeersCard(Card):
         """Show all connected peers."""
         self._peers = peers
         self.model.set_rows(peers)
-        self._set_figured(True)
         direct = received = sent = 0
         for peer in peers:  # one pass: there may be thousands
             direct += peer.path == "direct"
@@ -100,10 +99,6 @@ class PeersCard(Card):
         minutes = max(0, int(longest)) // 60 * 60
         self._figures["Connected longest"].set(duration(minutes) if minutes else tr("under 1 min") if peers else NONE)
         self._set_empty(tr(NO_PEERS))
-
-    def _set_figured(self, figured: bool) -> None:
-        self.figures.setVisible(figured)
-        self.filter.setVisible(figured)
 
     def set_stale(self, stale: bool) -> None:
         """Grey: the figures are old."""

@@ -11,7 +11,7 @@ from app.pages.runs.description import SHOWN, built_in
 from app.pages.settings.setting_controls import NumberControl
 from app.theme import theme
 from app.widgets.basics import ElidedLabel, Label, Notice, Panel
-from app.widgets.boxes import STRETCH, hbox, scrolling, vbox
+from app.widgets.boxes import STRETCH, hbox, vbox
 from app.widgets.buttons import Button
 from app.widgets.inputs import Field
 from app.widgets.qr_picture import QrPicture
@@ -68,24 +68,8 @@ class InviteSheet(Sheet):
         box = Panel("sunken", "border", look.RADIUS_CONTROL)
         vbox(self.link, margins=(look.M, look.S, look.M, look.S), within=box)
         vbox(hbox((box, 1), self.copy, spacing=look.S), self.code, spacing=look.M, within=self.shown)
-        content = QWidget()
-        vbox(
-            self.said,
-            self.form,
-            self.notice,
-            self.shown,
-            STRETCH,
-            spacing=look.M,
-            margins=(4, 0, look.XL, look.XL),
-            within=content,
-        )
-        head = hbox(
-            (Label(tr("Invite others"), "title", wrap=True), 1),
-            (self.close_button, Qt.AlignmentFlag.AlignTop),
-            margins=(4, 0, look.XL, 0),
-        )
-        margins = (look.XL - 4, look.XL, 0, 0)
-        vbox(head, (scrolling(content), 1), spacing=look.M, margins=margins, within=self.panel)
+        heading = Label(tr("Invite others"), "title", wrap=True)
+        self.fill(heading, self.close_button, self.said, self.form, self.notice, self.shown)
 
     def _asked(self) -> QWidget:
         """Whom the organiser lets in, and for how long."""

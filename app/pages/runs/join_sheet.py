@@ -15,7 +15,7 @@ from app.pages.runs.offers import Offers
 from app.pages.runs.run_picture import RunPicture
 from app.pages.settings.setting_controls import NumberControl
 from app.widgets.basics import Facts, Label, Notice
-from app.widgets.boxes import STRETCH, discard, hbox, items_of, scrolling, vbox
+from app.widgets.boxes import STRETCH, discard, hbox, items_of, vbox
 from app.widgets.buttons import Button
 from app.widgets.inputs import Field
 from app.window.focus_ring import FocusRing, order_focus
@@ -94,17 +94,8 @@ class JoinSheet(Sheet):
         self.close_button = Button(tr("Close"), clicked=self.close_sheet)
         self.notice = Notice()
         self.which, self.waiting, self.consent = self._which(), self._waiting(), self._consent()
-        content = QWidget()
-        parts = (self.notice, self.which, self.waiting, self.consent, STRETCH)
-        vbox(*parts, spacing=look.M, margins=(4, 0, look.XL, look.XL), within=content)
-        head = hbox(
-            (self.heading, 1),
-            (self.close_button, Qt.AlignmentFlag.AlignTop),
-            spacing=look.M,
-            margins=(4, 0, look.XL, 0),
-        )
-        margins = (look.XL - 4, look.XL, 0, look.M)
-        vbox(head, (scrolling(content), 1), self.answers, spacing=look.M, margins=margins, within=self.panel)
+        parts = self.notice, self.which, self.waiting, self.consent
+        self.fill(self.heading, self.close_button, *parts, foot=(self.answers,))
         self._clock = QTimer(self, interval=CLOCK_MS)
         self._clock.timeout.connect(self._tick)
         client.connected.connect(lambda _: self._go_on())
