@@ -512,11 +512,11 @@ async def test_a_server_by_lease_whose_store_breaks_is_replaced(tmp_path: Path) 
             client = agreements[1 - broken]  # has a copy of all that it was told is accepted
             agreed, _ = await client.agree(Offer(0, 0, 0), b"", 1e9)
             offer = Offer(agreed.part, agreed.version, 32 * BATCHES)
-            assert (await client.agree(offer, np.ones(NUMBERS, np.float32).tobytes(), 1e9))[0].counted
+            assert (await client.agree(offer, np.full(NUMBERS, 2, np.float32).tobytes(), 1e9))[0].counted
             own = agreements[broken]  # its trainer's results come last
             agreed, _ = await own.agree(Offer(0, 0, 0), b"", 1e9)
             offer = Offer(agreed.part, agreed.version, 32 * BATCHES)
-            assert (await own.agree(offer, np.ones(NUMBERS, np.float32).tobytes(), 1e9))[0].counted
+            assert (await own.agree(offer, np.full(NUMBERS, 3, np.float32).tobytes(), 1e9))[0].counted
             for file in (tmp_path / str(broken)).glob(f"{FILE}*"):
                 file.write_bytes(b"The disk writes what it wants." * 1000)
 

@@ -5,9 +5,10 @@ Any number of servers share one store, and nothing is known by a server alone: w
 next.
 """
 
+import hashlib
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TypeVar
 
 import msgspec
@@ -29,6 +30,8 @@ AGAIN_S = 2.0
 """A client that gets no work asks again after so many seconds ..."""
 STOPPED_S = 60.0
 """... or so many when the job is done."""
+NEAR = 1e-3
+"""A result so many times as far as those of whoever is nearest, for its samples, has learnt nothing."""
 R = TypeVar("R")
 _decode_work = msgspec.msgpack.Decoder(Work).decode
 
@@ -78,23 +81,15 @@ class ParameterServer:
             given those that all begin with.
 
         Raises:
-            ProtocolError: the vector has another size, holds what no network learns with, or is said to be made of more
-                samples than there are.
+            ProtocolError: the vector has another size, holds what no network learns with, is said to be made of more
+                samples than there are, or has learnt nothing.
             NetworkError, DataFolderError: the store failed.
         """
         self._check(offer, vector)
-        current: Numbers | None = None
-        counted = False
+        current, counted = None, False
         if vector is not None and offer.samples:
-            subtask = self._subtask(offer.version)
-            counted, known = self._change(lambda work: (work.reserve(client, subtask, now), work.usual()))
-            if counted:
-                usual = min(known or math.inf, self._reach / FAR)
-                current, distance = self._assimilate(vector, subtask.epoch, usual)
-                if distance > FAR * usual:
-                    far(distance / usual)
-                believed = min(distance, FAR * usual)
-                self._change(lambda work: _finish(work, client, subtask, offer, believed, voice or client))
+            current = self._take(client, offer, vector, now, far, voice or client)
+            counted = current is not None
         elif vector is not None:
             self._store.change(PARAMETERS, lambda before: (before or _written(0, vector), None))
         if current is None:
@@ -102,8 +97,9 @@ class ParameterServer:
         if current is None:
             return Agreed(0, 0, 0, 0, counted), None
         holding = [self._subtask(version) for version in offer.holding]
+        mark = _mark(current)
         given, stopped, work = self._change(
-            lambda work: (work.give(client, now, holding, voice), work.stopped, work.work)
+            lambda work: (_give(work, client, now, holding, voice, mark), work.stopped, work.work)
         )
         busy = len({each.client for each in work.open if each.client is not None})
         if given is None:
@@ -111,6 +107,29 @@ class ParameterServer:
             return Agreed(0, 0, work.samples, busy, counted, again_s, stopped, work.done), current
         number = (given.epoch - 1) * self._rules.parts + given.part
         return Agreed(given.part, number, work.samples, busy, counted, mixed=work.done), current
+
+    def _take(
+        self, client: str, offer: Offer, vector: Numbers, now: float, far: Callable[[float], None], voice: str
+    ) -> Numbers | None:
+        """Assimilate a result, if it counts; the servers' parameters then."""
+        subtask, mark = self._subtask(offer.version), _mark(vector)
+        counted, known, least, is_old = self._change(
+            lambda work: (work.reserve(client, subtask, now), work.usual(), work.least(), work.knows(client, mark))
+        )
+        if not counted:
+            return None
+        usual = min(known or math.inf, self._reach / FAR)
+        least = math.inf if is_old else NEAR * min(least, usual) * offer.samples / self._most_samples
+        try:
+            current, distance = self._assimilate(vector, subtask.epoch, usual, least)
+        except ProtocolError:
+            self._change(lambda work: work.refuse(client, subtask))
+            raise
+        if distance > FAR * usual:
+            far(distance / usual)
+        believed = min(distance, FAR * usual)
+        self._change(lambda work: _finish(work, client, subtask, offer, believed, voice, mark))
+        return current
 
     def lost(self) -> int:
         """Arrivals that servers wrote over each other so far; 0 with strong consistency."""
@@ -149,8 +168,9 @@ class ParameterServer:
         epoch, part = divmod(version, self._rules.parts)
         return Subtask(epoch + 1, part)
 
-    def _assimilate(self, vector: Numbers, epoch: int, usual: float) -> tuple[Numbers, float]:
-        """The servers' parameters then, and how far from them the vector was."""
+    def _assimilate(self, vector: Numbers, epoch: int, usual: float, least: float) -> tuple[Numbers, float]:
+        """The servers' parameters then, and how far from them the vector was. One nearer than `least` is refused: who
+        need not train could do all subtasks at once."""
         kept = kept_share(self._rules.kept, epoch)
 
         def mix(before: bytes | None) -> tuple[bytes, tuple[Numbers, float]]:
@@ -158,6 +178,8 @@ class ParameterServer:
             if current is None:
                 return _written(count + 1, vector), (vector, 0.0)
             near, distance = bring_near(current, vector, usual)
+            if distance < least:
+                raise ProtocolError("A result came that has learnt nothing.")
             mixed = assimilate(current, near, kept)
             return _written(count + 1, mixed), (mixed, distance)
 
@@ -179,10 +201,26 @@ class ParameterServer:
         return self._store.change(WORK, apply)
 
 
-def _finish(work: WorkGenerator, client: str, subtask: Subtask, offer: Offer, distance: float, voice: str) -> None:
+def _give(
+    work: WorkGenerator, client: str, now: float, holding: Collection[Subtask], voice: str, mark: bytes
+) -> Subtask | None:
+    given = work.give(client, now, holding, voice)
+    if given is not None:
+        work.know(client, mark)
+    return given
+
+
+def _finish(
+    work: WorkGenerator, client: str, subtask: Subtask, offer: Offer, distance: float, voice: str, mark: bytes
+) -> None:
     work.finish(client, subtask, offer.samples, distance, voice)
+    work.know(client, mark)
     if offer.accuracy is not None:
         work.judge(subtask, offer.accuracy, voice)
+
+
+def _mark(vector: Numbers) -> bytes:
+    return hashlib.sha256(vector.data).digest()[:8]
 
 
 def _written(count: int, vector: Numbers) -> bytes:

@@ -332,7 +332,13 @@ class ParameterServers(Agreement):
         if agreed.again_s:
             raise NetworkError("The server has no subtask now in whose place it could take what was learnt here.")
         taken = min(samples, self._most_samples) if has_begun else 0
-        agreed, _ = await ask(Offer(agreed.part, agreed.version, taken), copy.vector)
+        try:
+            await ask(Offer(agreed.part, agreed.version, taken), copy.vector)
+        except (ProtocolError, RemoteFault) as error:
+            if isinstance(error, RemoteFault) and error.fault != ProtocolError.code:
+                raise
+            log.info("The server does not take what was learnt here: %s", error)  # nor would it the next time
+            return
         log.info("What was learnt here, of %d samples, was given to the server.", samples)
 
     async def _at_the_store(self, work: Callable[[], R]) -> R:
