@@ -33,6 +33,8 @@ from core.swarm.members import Members
 from core.swarm.trunk import vc_asgd
 from core.swarm.trunk.agreement import HOSTILE_POINTS, Agreement, agreement_of
 from core.swarm.trunk.leases import Leases, mark, syncer_of
+from core.swarm.trunk.parameter_server import WORK, ParameterServer
+from core.swarm.trunk.parameter_store import SqliteStore
 from core.swarm.trunk.server_lease import ServerLease
 from core.swarm.trunk.vc_asgd import FILE, ParameterServers
 from core.training.models.network import build
@@ -527,6 +529,18 @@ async def test_a_server_by_lease_whose_store_breaks_is_replaced(tmp_path: Path) 
                 return client.who()[1][0].peer != server
 
             await until(other, "another server")
+
+
+async def test_a_damaged_file_of_ones_own_is_as_good_as_none(tmp_path: Path) -> None:
+    ones = np.ones(NUMBERS, np.float32)
+    store, run = SqliteStore(tmp_path / FILE), run_of(kept=0.5)
+    assert isinstance(run.trunk, VcAsgd)
+    ParameterServer(run.trunk, NUMBERS, store).serve("a", Offer(0, 0, 0), ones, 0.0)
+    store.write(WORK, b"The disk writes what it wants.")
+    store.close()
+    async with peer() as here, agreement_at(here, run, tmp_path) as agreement, asyncio.timeout(PATIENCE_S):
+        _, answer = await agreement.agree(Offer(0, 0, 0), ones.tobytes(), 1e9)
+        assert answer == ones.tobytes()
 
 
 async def test_alone_a_trainer_trains_without_end(tmp_path: Path) -> None:

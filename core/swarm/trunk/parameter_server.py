@@ -6,6 +6,7 @@ next.
 """
 
 import hashlib
+import logging
 import math
 import struct
 from collections.abc import Callable, Collection
@@ -16,11 +17,13 @@ import numpy as np
 
 from core.averaging.assimilation import FAR, assimilate, bring_near, check, kept_share
 from core.averaging.codecs import Numbers
-from core.contracts.errors import ProtocolError
+from core.contracts.errors import UNREADABLE, DataFolderError, ProtocolError
 from core.contracts.trunk import MOST, Agreed, Offer, VcAsgd
 from core.swarm.trunk.parameter_store import ParameterStore
-from core.swarm.trunk.server_lease import Copy
+from core.swarm.trunk.server_copy import Copy
 from core.swarm.trunk.work_generator import Subtask, Work, WorkGenerator
+
+log = logging.getLogger(__name__)
 
 PARAMETERS, WORK = "parameters", "work"
 """Names in the store."""
@@ -36,11 +39,21 @@ R = TypeVar("R")
 _decode_work = msgspec.msgpack.Decoder(Work).decode
 
 
+class Damaged(DataFolderError):
+    """What the store keeps cannot be read."""
+
+
 class ParameterServer:
     """Serves clients one after the other, from one thread at a time."""
 
     def __init__(
-        self, rules: VcAsgd, numbers: int, store: ParameterStore, reach: float = math.inf, most_samples: int = MOST
+        self,
+        rules: VcAsgd,
+        numbers: int,
+        store: ParameterStore,
+        reach: float = math.inf,
+        most_samples: int = MOST,
+        epochs: int = MOST,
     ) -> None:
         """
         Args:
@@ -50,9 +63,10 @@ class ParameterServer:
             reach: As far as a subtask can take a client's parameters; it counts until the first results tell what is
                 usual.
             most_samples: That a subtask has. Rates fall with the samples of all, so one could end everybody's training.
+            epochs: That there can have been: the table may be of a liar, and results count the less the later they are.
         """
         self._rules, self._numbers, self._store, self._reach = rules, numbers, store, reach
-        self._most_samples = most_samples
+        self._most_samples, self._epochs = most_samples, epochs
 
     def serve(
         self,
@@ -83,7 +97,7 @@ class ParameterServer:
         Raises:
             ProtocolError: the vector has another size, holds what no network learns with, is said to be made of more
                 samples than there are, or has learnt nothing.
-            NetworkError, DataFolderError: the store failed.
+            NetworkError, DataFolderError: the store failed, or what it keeps is damaged.
         """
         self._check(offer, vector)
         current, counted = None, False
@@ -140,11 +154,17 @@ class ParameterServer:
         return self._change(lambda work: work.work)
 
     def copy(self) -> Copy | None:
-        """All that is here, for another store; None: nothing has begun."""
-        table, vector = self._store.read(WORK), self._read()[1]
-        if table is None or vector is None:
+        """All that is here, for another store; None: nothing has begun, or it is damaged, which is as good as that."""
+        table = self._store.read(WORK)
+        try:
+            vector = self._read()[1]
+            if not table or vector is None:
+                return None
+            return Copy(table, vector.tobytes(), _decoded(table).turns)
+        except Damaged as error:
+            log.warning("%s It is done without.", error)
+            self._write(b"", b"")
             return None
-        return Copy(table, vector.tobytes(), _decode_work(table).turns)
 
     def put(self, copy: Copy) -> None:
         """Go on from there.
@@ -152,9 +172,17 @@ class ParameterServer:
         Args:
             copy: another store's, which takes the place of all that is here.
         """
-        done = _decode_work(copy.table).done
-        self._store.write(PARAMETERS, _written(done, np.frombuffer(copy.vector, "<f4")))
-        self._store.write(WORK, copy.table)
+        done = _decoded(copy.table).done
+        self._write(copy.table, _written(done, np.frombuffer(copy.vector, "<f4")))
+
+    def _write(self, table: bytes, parameters: bytes) -> None:
+        """Both in one transaction: neither is of use without the other."""
+
+        def write(before: bytes | None) -> tuple[bytes, None]:
+            self._store.write(PARAMETERS, parameters)
+            return table, None
+
+        self._store.change(WORK, write)
 
     def _check(self, offer: Offer, vector: Numbers | None) -> None:
         if offer.samples > self._most_samples:
@@ -171,10 +199,10 @@ class ParameterServer:
     def _assimilate(self, vector: Numbers, epoch: int, usual: float, least: float) -> tuple[Numbers, float]:
         """The servers' parameters then, and how far from them the vector was. One nearer than `least` is refused: who
         need not train could do all subtasks at once."""
-        kept = kept_share(self._rules.kept, epoch)
+        kept = kept_share(self._rules.kept, min(epoch, self._epochs))
 
         def mix(before: bytes | None) -> tuple[bytes, tuple[Numbers, float]]:
-            count, current = _parsed(before)
+            count, current = self._parsed(before)
             if current is None:
                 return _written(count + 1, vector), (vector, 0.0)
             near, distance = bring_near(current, vector, usual)
@@ -190,11 +218,20 @@ class ParameterServer:
         return told
 
     def _read(self) -> tuple[int, Numbers | None]:
-        return _parsed(self._store.read(PARAMETERS))
+        return self._parsed(self._store.read(PARAMETERS))
+
+    def _parsed(self, value: bytes | None) -> tuple[int, Numbers | None]:
+        if not value:
+            return 0, None
+        if len(value) == HEAD.size + 4 * self._numbers:
+            vector = np.frombuffer(value, "<f4", offset=HEAD.size)
+            if np.isfinite(vector).all():
+                return HEAD.unpack_from(value)[0], vector
+        raise Damaged("The run's parameters are damaged.")
 
     def _change(self, change: Callable[[WorkGenerator], R]) -> R:
         def apply(before: bytes | None) -> tuple[bytes, R]:
-            work = _decode_work(before) if before else Work()
+            work = _decoded(before) if before else Work()
             result = change(WorkGenerator(self._rules, work))
             return msgspec.msgpack.encode(work), result
 
@@ -227,7 +264,8 @@ def _written(count: int, vector: Numbers) -> bytes:
     return HEAD.pack(count) + vector.astype("<f4", copy=False).tobytes()
 
 
-def _parsed(value: bytes | None) -> tuple[int, Numbers | None]:
-    if value is None:
-        return 0, None
-    return HEAD.unpack_from(value)[0], np.frombuffer(value, "<f4", offset=HEAD.size)
+def _decoded(table: bytes) -> Work:
+    try:
+        return _decode_work(table)
+    except UNREADABLE as error:
+        raise Damaged(f"The table of the run's work is damaged: {error}.") from error

@@ -12,17 +12,12 @@ its subtasks is dropped: nobody could check it, and what was done twice has only
 import asyncio
 import contextlib
 import logging
-import struct
 import time
-import zlib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
-from core.averaging.packing import NOISE, pack, unpack
-from core.contracts.errors import CallRefused, HearthError, NetworkError, ProtocolError
+from core.contracts.errors import CallRefused, CallTimeout, HearthError, NetworkError, ProtocolError
 from core.contracts.net import of_run
 from core.contracts.notices import Notice
 from core.contracts.taking_on import Verdict
@@ -34,34 +29,19 @@ from core.net.recurring import Recurring
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import HOSTILE_POINTS, POINTS
 from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, heir_of, mark, syncer_of
-from core.swarm.trunk.work_generator import Work
+from core.swarm.trunk.server_copy import Copy, dump, most_bytes, samples_of
 
 log = logging.getLogger(__name__)
 
 COPY, HEIR = "trunk.copy", "trunk.heir"
 PART = 0
 """There is one server for the whole trunk."""
-LARGEST_TABLE = 4 << 20
-"""Bytes: of a thousand clients it takes a tenth."""
 ASKED, ASK_S, TRIED = 32, 10.0, 8
 """Peers that an heir asks for their copies, how long, and how many of the newest it tries."""
 SAVE_S = 20.0
 """Between two times that a copy is written to the disk, or that a store that broke is tried again."""
 HAND_OVER_S = 5.0
 """For giving its place to another peer; those who quit do not wait for long."""
-SIZE = struct.Struct("<I")
-_decode = msgspec.msgpack.Decoder(Work).decode
-
-
-class Copy(NamedTuple):
-    """All that a server knows."""
-
-    table: bytes
-    """Of the work."""
-    vector: bytes
-    """The parameters, float32."""
-    turns: int
-    """Of two copies the one with more is the newer."""
 
 
 class AskCopy(msgspec.Struct, frozen=True, array_like=True):
@@ -78,42 +58,6 @@ class Inherit(msgspec.Struct, frozen=True, array_like=True):
     """The asker is still the server."""
 
 
-def most_bytes(numbers: int) -> int:
-    """What a message of parameters and a table takes at most."""
-    return (NOISE + 2) * numbers + LARGEST_TABLE
-
-
-def dump(copy: Copy) -> bytes:
-    """A copy as it travels."""
-    table = zlib.compress(copy.table, 1)
-    return SIZE.pack(len(table)) + table + pack(np.frombuffer(copy.vector, "<f4"))
-
-
-def load(data: bytes | memoryview, numbers: int) -> Copy:
-    """A copy that has travelled.
-
-    Args:
-        data: of `dump`.
-        numbers: parameters that there are.
-
-    Raises:
-        ProtocolError: it is none.
-    """
-    inflater = zlib.decompressobj()
-    try:
-        end = SIZE.size + SIZE.unpack_from(data)[0]
-        table = inflater.decompress(data[SIZE.size : end], LARGEST_TABLE)
-        turns = _decode(table).turns
-    except (struct.error, zlib.error, msgspec.MsgspecError) as error:
-        raise ProtocolError(f"A server's copy came that cannot be read: {error}.") from error
-    return Copy(table, unpack(data[end:], numbers).tobytes(), turns)
-
-
-def samples_of(copy: Copy) -> int:
-    """On how many samples the parameters of a copy were trained."""
-    return _decode(copy.table).samples
-
-
 class ServerLease:
     """Who the server is, and what is here for its heir."""
 
@@ -126,6 +70,7 @@ class ServerLease:
         store: Callable[[Copy], Awaitable[None]],
         merge: Callable[[str, Copy], Awaitable[None]],
         verdicts: Callable[[Sequence[Copy]], Awaitable[list[Verdict]]],
+        load: Callable[[bytes | memoryview], Copy],
     ) -> None:
         """
         Args:
@@ -136,8 +81,9 @@ class ServerLease:
             store: put a copy in its place.
             merge: have a server mix in what another copy has learnt; a NetworkError if it is to be tried again.
             verdicts: which of some copies do about as well as the best of them.
+            load: a copy that has travelled, as far as it can be true; a ProtocolError if it is none.
         """
-        self._numbers, self._members, self._node = numbers, members, members.node
+        self._members, self._node, self._load_copy = members, members.node, load
         self._stored, self._store, self._merge, self._verdicts = stored, store, merge, verdicts
         self._method, self._heir = of_run(COPY, run_id), of_run(HEIR, run_id)
         self._copy: Copy | None = None
@@ -223,9 +169,14 @@ class ServerLease:
         Raises:
             CallTimeout: it took longer.
         """
-        await self._loaded.wait()
+        deadline = time.monotonic() + patience_s
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._loaded.wait()
+        except TimeoutError:
+            raise CallTimeout("What this PC keeps of the run's parameters is not read yet.") from None
         if not (self._node.hushed or not self._members.dht.contacts()):
-            return await self._leases.syncer(PART, patience_s)
+            return await self._leases.syncer(PART, deadline - time.monotonic())
         if not self._is_alone:
             await self._save()
             self._is_alone, self._copy = True, None
@@ -297,7 +248,8 @@ class ServerLease:
             self._saved = self.turns = self._copy.turns if self._copy else 0
         except HearthError:
             self.broke()
-        self._loaded.set()
+        finally:
+            self._loaded.set()
 
     async def _save(self) -> None:
         """Write down what is known of another server; where that works, a store that broke is whole again."""
@@ -358,7 +310,7 @@ class ServerLease:
         name = parse_peer(peer)
         try:
             _, data = await self._node.call(name, self._method, AskCopy(self.turns), State, deadline_s=ASK_S)
-            return load(data, self._numbers) if data else None
+            return self._load_copy(data) if data else None
         except ProtocolError:
             self._node.strike(name, HOSTILE_POINTS)
         except NetworkError as error:
@@ -379,7 +331,7 @@ class ServerLease:
         if syncer_of(PART, self._leases.keepers) != peer_text(context.peer):
             raise CallRefused("You are not the run's parameter server, as far as this peer knows.")
         try:
-            copy = load(payload, self._numbers)
+            copy = self._load_copy(payload)
         except ProtocolError:
             self._node.strike(context.peer, HOSTILE_POINTS)
             raise

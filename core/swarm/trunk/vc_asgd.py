@@ -33,7 +33,8 @@ from core.swarm.placement import rank
 from core.swarm.trunk.agreement import HOSTILE_POINTS, NOBODY, POINTS, Agreement, Most, Who, anything
 from core.swarm.trunk.parameter_server import STOPPED_S, ParameterServer
 from core.swarm.trunk.parameter_store import ParameterStore, open_store
-from core.swarm.trunk.server_lease import Copy, ServerLease, dump, load, samples_of
+from core.swarm.trunk.server_copy import Copy, dump, load, samples_of
+from core.swarm.trunk.server_lease import ServerLease
 from core.swarm.trunk.work_generator import CLIENTS, NAME
 
 log = logging.getLogger(__name__)
@@ -88,7 +89,14 @@ class ParameterServers(Agreement):
         """Questions of the trainer here on their way, and when it asks again for work."""
         if not named:
             self._lease = ServerLease(
-                manifest.run_id, self._numbers, members, self._stored, self._put, self._merge, self._verdicts
+                manifest.run_id,
+                self._numbers,
+                members,
+                self._stored,
+                self._put,
+                self._merge,
+                self._verdicts,
+                self._load,
             )
         if members.me in rules.servers or not named:
             size = (NOISE + 2) * self._numbers + 1024
@@ -164,7 +172,7 @@ class ParameterServers(Agreement):
             self._best = answer or self._best
             if self._lease and offer.samples and agreed.counted:
                 await self._lease.share()
-            return me, agreed, answer
+            return me, msgspec.structs.replace(agreed, samples=min(agreed.samples, self._most().samples)), answer
         packed = await self._aside(lambda: pack(np.frombuffer(payload, "<f4")) if payload else b"")
         failed: NetworkError | None = None
         for server in servers:
@@ -222,7 +230,7 @@ class ParameterServers(Agreement):
             ProtocolError: they are none.
             NetworkError: they are not, or that cannot be told now.
         """
-        copy = await self._aside(partial(load, answer, self._numbers)) if self._lease else None
+        copy = await self._aside(partial(self._load, answer)) if self._lease else None
         vector = copy.vector if copy else await self._aside(partial(self._unpacked, answer))
         if not self._best and self._lease and (stored := await self._stored()):
             self._best = stored.vector
@@ -291,7 +299,7 @@ class ParameterServers(Agreement):
     ) -> tuple[Agreed, bytes]:
         try:
             vector = np.frombuffer(payload, "<f4") if payload else None
-            agreed, current = self._server().serve(client, offer, vector, time.time(), far, voice)
+            agreed, current = self._server().serve(client, offer, vector, self._members.dht.clock.now(), far, voice)
             if self._lease and current is not None:
                 self._lease.turns += 1
         except (NetworkError, DataFolderError):  # it may be back soon, with a new connection
@@ -304,7 +312,11 @@ class ParameterServers(Agreement):
     def _server(self) -> ParameterServer:
         if self._store is None:
             self._store = open_store(self._rules.store, self._run_id, self._folder / FILE)
-        return ParameterServer(self._rules, self._numbers, self._store, self._reach, self._most_samples)
+        epochs = 1 + self._most().samples // (self._most_samples * self._rules.parts)
+        return ParameterServer(self._rules, self._numbers, self._store, self._reach, self._most_samples, epochs)
+
+    def _load(self, data: bytes | memoryview) -> Copy:
+        return load(data, self._numbers, self._rules, self._members.dht.clock.now(), self._most().samples)
 
     async def _stored(self) -> Copy | None:
         return await self._aside(lambda: self._server().copy())

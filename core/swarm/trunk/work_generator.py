@@ -40,8 +40,7 @@ RETRY_SHARE = 0.5
 class Subtask(msgspec.Struct, frozen=True, array_like=True):
     """One pass over one part of the data."""
 
-    epoch: Annotated[int, msgspec.Meta(ge=0, le=MOST // PARTS)]
-    """Counted from 1."""
+    epoch: Annotated[int, msgspec.Meta(ge=1, le=MOST // PARTS)]
     part: Part
 
 
@@ -49,6 +48,8 @@ NAME = 64
 """Letters of a client's, or a voice's, at most."""
 Name = Annotated[str, msgspec.Meta(max_length=NAME)]
 Distance = Annotated[float, msgspec.Meta(ge=0.0, le=1e30)]
+When = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
+"""Unix time."""
 Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e6)]
 
 
@@ -58,13 +59,13 @@ class Open(msgspec.Struct, array_like=True):
     subtask: Subtask
     client: Name | None = None
     """Who trains on it; None: it waits for somebody."""
-    due: float = 0.0
+    due: When = 0.0
     """When it is given to another one."""
     arrived: bool = False
     """Its result is there and is being assimilated."""
     late: Annotated[list[Name], msgspec.Meta(max_length=LATE + 1)] = []
     """Clients that had it and did not return it in time."""
-    since: float = 0.0
+    since: When = 0.0
     """When this client was given it first."""
 
 
@@ -93,7 +94,9 @@ class Work(msgspec.Struct):
     open: Annotated[list[Open], msgspec.Meta(max_length=AHEAD * PARTS)] = []
     clients: Annotated[dict[Name, Client], msgspec.Meta(max_length=CLIENTS)] = {}
     """In the order in which they were heard of."""
-    judged: Annotated[dict[Whole, list[Accuracy]], msgspec.Meta(max_length=AHEAD)] = {}
+    judged: Annotated[
+        dict[Whole, Annotated[list[Accuracy], msgspec.Meta(max_length=PARTS)]], msgspec.Meta(max_length=AHEAD)
+    ] = {}
     """Accuracies of what the subtasks began with, by epoch that is not complete."""
     said: Annotated[dict[Name, tuple[Whole, Accuracy]], msgspec.Meta(max_length=CLIENTS)] = {}
     """The accuracy that each voice told of its last epoch, and that epoch; who told last is last."""
@@ -232,10 +235,11 @@ class WorkGenerator:
             if each.subtask == subtask and each.arrived:
                 took_s = each.due - ASSIMILATION_S - each.since  # clocks of servers differ
                 _add(self.work.took, voice, min(max(0.0, took_s), RENEWED * self._rules.timeout_s))
-        self._heard_of(client).returned += 1
+        known = self._heard_of(client)
+        known.returned = _more(known.returned)
         self.work.open = [each for each in self.work.open if each.subtask != subtask]
-        self.work.done += 1
-        self.work.samples += samples
+        self.work.done = _more(self.work.done)
+        self.work.samples = _more(self.work.samples, samples)
 
     def refuse(self, client: str, subtask: Subtask) -> None:
         """A result that was reserved is none: its subtask is given to another one.
@@ -244,7 +248,8 @@ class WorkGenerator:
             client: whose it was.
             subtask: what it was given.
         """
-        self._heard_of(client).late += 1
+        known = self._heard_of(client)
+        known.late = _more(known.late)
         for each in self.work.open:
             if each.subtask == subtask:
                 each.client, each.arrived = None, False
@@ -295,8 +300,8 @@ class WorkGenerator:
     def _expire(self, now: float) -> None:
         for each in self.work.open:
             if each.client is not None and each.due <= now:
-                if each.client in self.work.clients:
-                    self.work.clients[each.client].late += 1
+                if known := self.work.clients.get(each.client):
+                    known.late = _more(known.late)
                 each.late = [*each.late[-LATE:], each.client]
                 each.client, each.arrived = None, False
 
@@ -353,6 +358,11 @@ class WorkGenerator:
 def _add(table: dict[str, list[float]], voice: str, value: float) -> None:
     """Put a value at the end of a voice's last ones."""
     _last(table, voice, [*table.get(voice, [])[1 - DISTANCES :], value])
+
+
+def _more(count: int, by: int = 1) -> int:
+    """A count that never grows too large to be read again: it may have come from a liar."""
+    return min(MOST, count + by)
 
 
 def _last(table: dict[str, T], voice: str, value: T) -> None:
