@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
@@ -12,9 +14,13 @@ import pytest
 from core.contracts.errors import DataFolderError, NetworkError
 from core.contracts.trunk import Offer, VcAsgd
 from core.swarm.trunk.parameter_server import PARAMETERS, WORK, ParameterServer
+from core.swarm.trunk.parameter_store import PATIENCE_S as STORE_S
 from core.swarm.trunk.parameter_store import Change, ParameterStore, R, SqliteStore, open_store
 from core.swarm.trunk.server_copy import Copy
 from tests import store_servers
+
+if TYPE_CHECKING:
+    from core.swarm.trunk.postgresql_store import PostgresqlStore
 
 MISSING = store_servers.missing()
 SERVERS = pytest.mark.skipif(MISSING is not None, reason=f"{MISSING} is not installed")
@@ -221,6 +227,22 @@ def test_a_store_that_cannot_be_used_says_so(tmp_path: Path) -> None:
     (tmp_path / "damaged").write_bytes(b"This is no database." * 100)
     with pytest.raises(DataFolderError, match="cannot be used"):
         open_store(None, "digits-0a1b2c3d", tmp_path / "damaged")
+
+
+@pytest.mark.skipif(not {"redis", "psycopg"} <= {each.name for each in iter_modules()}, reason="a driver is missing")
+@pytest.mark.parametrize("scheme", ["redis", "postgresql"])
+@pytest.mark.parametrize("host", ["host:abc", "[::1", "h:99999", "a..b", 70 * "a"])
+def test_an_address_that_leads_nowhere_is_a_network_error(scheme: str, host: str, opened: Open) -> None:
+    with pytest.raises(NetworkError, match="did not do what it was asked"):
+        opened(f"{scheme}://{host}/0")
+
+
+@SERVERS
+def test_a_server_that_falls_silent_is_noticed(opened: Open) -> None:
+    with address_of("postgresql") as address:
+        told = cast("PostgresqlStore", opened(address))._connection.info.get_parameters()
+        idle, each, times = (int(told[f"keepalives_{name}"]) for name in ("idle", "interval", "count"))
+        assert idle + each * times <= STORE_S and int(told["tcp_user_timeout"]) <= 1000 * STORE_S
 
 
 @SERVERS

@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import itertools
+import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import chain, product
 from pathlib import Path
@@ -36,7 +38,7 @@ from core.swarm.trunk.leases import Leases, mark, syncer_of
 from core.swarm.trunk.parameter_server import WORK, ParameterServer
 from core.swarm.trunk.parameter_store import SqliteStore
 from core.swarm.trunk.server_lease import ServerLease
-from core.swarm.trunk.vc_asgd import FILE, ParameterServers
+from core.swarm.trunk.vc_asgd import FILE, REFUSALS, ParameterServers
 from core.training.models.network import build
 from core.training.trunk.local import Local
 from core.training.trunk.strategy import TrunkStrategy, strategy_of
@@ -529,6 +531,81 @@ async def test_a_server_by_lease_whose_store_breaks_is_replaced(tmp_path: Path) 
                 return client.who()[1][0].peer != server
 
             await until(other, "another server")
+
+
+async def test_clients_follow_the_organisers_servers_when_these_have_nothing_better(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        server, client = await stack.enter_async_context(peers(2))
+        run, ones = run_of(server), np.ones(NUMBERS, np.float32).tobytes()
+        await stack.enter_async_context(agreement_at(server, run, tmp_path))
+        at_client = cast(ParameterServers, await stack.enter_async_context(agreement_at(client, run, tmp_path)))
+        await at_client.agree(Offer(0, 0, 0), ones, 1e9)
+        at_client.serve(trusting(lambda asked: cast(list[Verdict], ["worse", "good"])))
+        for _ in range(REFUSALS):
+            with pytest.raises(NetworkError, match="of no use"):
+                await at_client.agree(Offer(0, 0, 0), b"", 1e9)
+        assert (await at_client.agree(Offer(0, 0, 0), b"", 1e9))[1] == ones
+        assert client.rpc.bans.score(server.rpc.peer, time.monotonic()) == 0.0
+
+
+async def test_servers_that_keep_nothing_any_more_begin_with_the_best_that_a_client_knows(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        server, client = await stack.enter_async_context(peers(2))
+        run, ones = run_of(server), np.ones(NUMBERS, np.float32).tobytes()
+        at_server = cast(ParameterServers, await stack.enter_async_context(agreement_at(server, run, tmp_path)))
+        at_client = await stack.enter_async_context(agreement_at(client, run, tmp_path))
+        agreed, _ = await at_client.agree(Offer(0, 0, 0), ones, 1e9)
+        await at_server._aside(lambda: at_server._server()._write(b"", b""))  # as a Redis that was started again
+        offer = Offer(agreed.part, agreed.version, 32)
+        agreed, answer = await at_client.agree(offer, np.full(NUMBERS, 2, np.float32).tobytes(), 1e9)
+        assert answer == ones and not agreed.counted and not agreed.again_s
+
+
+async def test_a_peer_asks_one_question_at_a_time(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        server, client = await stack.enter_async_context(peers(2))
+        run = run_of(server)
+        at_server = cast(ParameterServers, await stack.enter_async_context(agreement_at(server, run, tmp_path)))
+        await at_server.agree(Offer(0, 0, 0), np.ones(NUMBERS, np.float32).tobytes(), 1e9)
+        busy = threading.Event()
+        stack.callback(busy.set)
+        at_server._thread.submit(busy.wait)
+
+        def ask() -> Coroutine[Any, Any, tuple[Agreed, Any]]:
+            method = of_run("trunk.subtask", run.run_id)
+            return client.rpc.call(server.rpc.peer, method, Offer(0, 0, 0), Agreed, deadline_s=PATIENCE_S)
+
+        many = [asyncio.create_task(ask()) for _ in range(20)]
+        for refused in itertools.islice(asyncio.as_completed(many), 19):
+            with pytest.raises(CallRefused, match="asked already"):
+                await refused
+        busy.set()
+        [served] = [task for task in many if not task.done() or not task.exception()]
+        assert not (await served)[0].again_s and (await ask())[0].version == 1
+
+
+async def test_a_store_that_answers_nothing_holds_up_no_exit(tmp_path: Path) -> None:
+    pytest.importorskip("psycopg")
+    async with AsyncExitStack() as stack:
+        asked, [here] = asyncio.Event(), await stack.enter_async_context(peers(1))
+
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            asked.set()
+            await leave.wait()
+            writer.close()
+
+        leave = asyncio.Event()
+        listening = await asyncio.start_server(silent, "127.0.0.1")
+        port = listening.sockets[0].getsockname()[1]
+        agreement = agreement_at(here, run_of(here, store=f"postgresql://127.0.0.1:{port}/x"), tmp_path)
+        async with agreement:
+            asking = asyncio.create_task(agreement.agree(Offer(0, 0, 0), b"", 1e9))
+            await asked.wait()
+        assert not asking.done(), "it was waited for"
+        leave.set()
+        with pytest.raises(NetworkError):
+            await asking
+        listening.close()
 
 
 async def test_a_damaged_file_of_ones_own_is_as_good_as_none(tmp_path: Path) -> None:

@@ -8,6 +8,14 @@ import psycopg
 from core.contracts.errors import NetworkError
 from core.swarm.trunk.parameter_store import PATIENCE_S, Change, ParameterStore, R
 
+SILENT = {
+    "connect_timeout": int(PATIENCE_S),
+    "tcp_user_timeout": int(1000 * PATIENCE_S),
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+}
+"""A host that falls silent would hold a question up for as long as the system has it: two hours."""
 _TABLE = """CREATE TABLE IF NOT EXISTS hearth_trunk (
     run TEXT, name TEXT, value BYTEA, PRIMARY KEY (run, name))"""
 _READ = "SELECT value FROM hearth_trunk WHERE run = %s AND name = %s"
@@ -28,7 +36,7 @@ class PostgresqlStore(ParameterStore):
         """
         self._run = run_id
         with _reaching():
-            self._connection = psycopg.connect(address, autocommit=True, connect_timeout=int(PATIENCE_S))
+            self._connection = psycopg.connect(address, autocommit=True, **SILENT)
             self._connection.execute(f"SET statement_timeout = '{PATIENCE_S:.0f}s'")
             with self._connection.transaction():
                 self._connection.execute(_LOCK, ("hearth_trunk",))  # two that make the table at once would collide
@@ -58,7 +66,7 @@ class PostgresqlStore(ParameterStore):
 def _reaching() -> Iterator[None]:
     try:
         yield
-    except psycopg.Error as error:
+    except (psycopg.Error, ValueError) as error:
         raise NetworkError(
             f"The PostgreSQL server of the run's parameters did not do what it was asked: {error}."
         ) from error

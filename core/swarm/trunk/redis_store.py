@@ -56,7 +56,7 @@ class RedisStore(ParameterStore):
 def _reaching() -> Iterator[None]:
     try:
         yield
-    except redis.RedisError as error:
+    except (redis.RedisError, ValueError) as error:
         raise NetworkError(
             f"The Redis server of the run's parameters did not do what it was asked: {error}."
         ) from error
