@@ -24,7 +24,7 @@ from core.contracts.kinds import MODELS
 from core.contracts.net import of_run
 from core.contracts.taking_on import CompareTrunks, Verdict
 from core.contracts.trunk import Agreed, Offer, VcAsgd
-from core.contracts.trunk_calls import Keeper
+from core.contracts.trunk_calls import Keeper, State
 from core.contracts.trunk_status import GiverStatus, ReducerStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
@@ -34,10 +34,11 @@ from core.pipe.calls import Calls
 from core.swarm.members import Members
 from core.swarm.trunk import vc_asgd
 from core.swarm.trunk.agreement import HOSTILE_POINTS, Agreement, agreement_of
-from core.swarm.trunk.leases import Leases, mark, syncer_of
+from core.swarm.trunk.leases import Leases, heir_of, mark, syncer_of
 from core.swarm.trunk.parameter_server import WORK, ParameterServer
 from core.swarm.trunk.parameter_store import SqliteStore
-from core.swarm.trunk.server_lease import ServerLease
+from core.swarm.trunk.server_copy import Copy, samples_of
+from core.swarm.trunk.server_lease import HEIR, Inherit, ServerLease
 from core.swarm.trunk.vc_asgd import FILE, REFUSALS, ParameterServers
 from core.training.models.network import build
 from core.training.trunk.local import Local
@@ -606,6 +607,81 @@ async def test_a_store_that_answers_nothing_holds_up_no_exit(tmp_path: Path) -> 
         with pytest.raises(NetworkError):
             await asking
         listening.close()
+
+
+async def test_who_was_the_server_before_all_were_started_again_offers_what_the_new_one_lacks(tmp_path: Path) -> None:
+    run, ones = run_of(kept=0.5), np.ones(NUMBERS, np.float32)
+    rules = run.trunk
+    assert isinstance(rules, VcAsgd)
+    for number, results in enumerate((1, 3)):
+        (tmp_path / str(number)).mkdir()
+        with contextlib.closing(SqliteStore(tmp_path / str(number) / FILE)) as store:
+            server = ParameterServer(rules, NUMBERS, store)
+            agreed, _ = server.serve("a", Offer(0, 0, 0), ones, 0.0)
+            for result in range(results):
+                offer = Offer(agreed.part, agreed.version, 32)
+                agreed, _ = server.serve("a", offer, (2 + result) * ones, 1.0)
+    async with AsyncExitStack() as stack, asyncio.timeout(PATIENCE_S):
+        at = await stack.enter_async_context(peers(2))
+        first = await stack.enter_async_context(agreement_at(at[0], run, tmp_path / "0"))
+
+        async def samples() -> int:
+            with contextlib.suppress(NetworkError):
+                return (await first.agree(Offer(0, 0, 0), b"", 1e9))[0].samples
+            return 0
+
+        await until(lambda: cast(Any, first)._lease.serves, "a server")
+        assert await samples() == 32
+        late = await stack.enter_async_context(agreement_at(at[1], run, tmp_path / "1"))
+        agreed, _ = await late.agree(Offer(0, 0, 0), b"", 1e9)
+        assert agreed.samples == 32 and late.who()[1][0].peer == peer_text(at[0].id)
+
+        async def is_mixed_in() -> bool:
+            return await samples() == 4 * 32
+
+        await until(is_mixed_in, "what the second has is mixed in")
+
+
+async def test_the_next_heir_keeps_what_the_first_does_not_take(tmp_path: Path) -> None:
+    run, ones = run_of(kept=0.5), np.ones(NUMBERS, np.float32)
+    async with AsyncExitStack() as stack, asyncio.timeout(PATIENCE_S):
+        at, made = await stack.enter_async_context(peers(3)), dict[str, ParameterServers]()
+        for here in at:
+            folder = tmp_path / peer_text(here.id)
+            folder.mkdir()
+            agreement = await stack.enter_async_context(agreement_at(here, run, folder))
+            made[peer_text(here.id)] = cast(ParameterServers, agreement)
+        await made[peer_text(at[0].id)].agree(Offer(0, 0, 0), ones.tobytes(), 1e9)
+        for each in made.values():
+            await each.agree(Offer(0, 0, 0), b"", 1e9)
+        [name] = {each.who()[1][0].peer for each in made.values()}
+        server = made.pop(name)
+
+        async def refuse(request: Inherit, payload: bytes, context: Context) -> State:
+            raise CallRefused("Not now.")
+
+        def heirs() -> dict[str, Keeper]:
+            assert server._lease
+            return {peer: each for peer, each in server._lease._leases.keepers.items() if peer in made}
+
+        await until(lambda: len(heirs()) == 2, "both are known")
+        first = heir_of(0, heirs())
+        assert first
+        made[first]._members.node.register(of_run(HEIR, run.run_id), Inherit, refuse, max_payload=1 << 24)
+        [second] = (each._lease for peer, each in made.items() if peer != first)
+        assert second
+        load, readers = second._load_copy, list[threading.Thread]()
+
+        def read(data: bytes | memoryview) -> Copy:
+            readers.append(threading.current_thread())
+            return load(data)
+
+        second._load_copy = read
+        agreed, _ = await server.agree(Offer(0, 0, 0), b"", 1e9)
+        offer = Offer(agreed.part, agreed.version, 32)
+        assert (await server.agree(offer, (2 * ones).tobytes(), 1e9))[0].counted
+        assert second._shared and samples_of(second._shared) == 32
+        assert readers and threading.main_thread() not in readers, "a large trunk would hold everything up"
 
 
 async def test_a_damaged_file_of_ones_own_is_as_good_as_none(tmp_path: Path) -> None:

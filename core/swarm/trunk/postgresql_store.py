@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 
 from core.contracts.errors import NetworkError
 from core.swarm.trunk.parameter_store import PATIENCE_S, Change, ParameterStore, R
 
-SILENT = {
+SILENT: dict[str, Any] = {
     "connect_timeout": int(PATIENCE_S),
     "tcp_user_timeout": int(1000 * PATIENCE_S),
     "keepalives_idle": 10,

@@ -28,6 +28,7 @@ from core.net.method import Context
 from core.net.recurring import Recurring
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import HOSTILE_POINTS, POINTS
+from core.swarm.trunk.ballot import LEAST_RATE
 from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, heir_of, mark, syncer_of
 from core.swarm.trunk.server_copy import Copy, dump, most_bytes, samples_of
 
@@ -38,10 +39,14 @@ PART = 0
 """There is one server for the whole trunk."""
 ASKED, ASK_S, TRIED = 32, 10.0, 8
 """Peers that an heir asks for their copies, how long, and how many of the newest it tries."""
+AT_ONCE = 8
+"""Of these peers: their copies are as large as the trunk."""
+HEIRS = 3
+"""Peers that are to keep what is here, one after the other, until one does."""
 SAVE_S = 20.0
 """Between two times that a copy is written to the disk, or that a store that broke is tried again."""
 HAND_OVER_S = 5.0
-"""For giving its place to another peer; those who quit do not wait for long."""
+"""For giving its place to another peer; those who quit do not wait for long. Who goes on waits as long as it takes."""
 
 
 class AskCopy(msgspec.Struct, frozen=True, array_like=True):
@@ -88,6 +93,8 @@ class ServerLease:
         self._method, self._heir = of_run(COPY, run_id), of_run(HEIR, run_id)
         self._copy: Copy | None = None
         """The newest that came with an answer, if this PC is not the server."""
+        self._brought: Copy | None = None
+        """What was here at the start, until a server has answered: if all were started again it may lack some."""
         self._shared: Copy | None = None
         """The newest that the server had this PC keep: nobody has tried it."""
         self._left_over: Copy | None = None
@@ -127,26 +134,32 @@ class ServerLease:
         try:
             async with asyncio.timeout(HAND_OVER_S):
                 copy = await self._stored()
+                data = await asyncio.to_thread(dump, copy) if copy else b""
                 while copy and (heir := heir_of(PART, keepers)):
                     del keepers[heir]
                     with contextlib.suppress(NetworkError):
                         call = self._node.call
-                        await call(parse_peer(heir), self._heir, Inherit(), State, dump(copy), deadline_s=HAND_OVER_S)
+                        await call(parse_peer(heir), self._heir, Inherit(), State, data, deadline_s=HAND_OVER_S)
                         return
         except (TimeoutError, HearthError) as error:
             log.info("Nobody was given the place of the run's parameter server: %s", error)
 
     async def share(self) -> None:
-        """Have the heir keep what is here, before this PC's own trainer is told that a result is accepted."""
-        heir = heir_of(PART, {peer: each for peer, each in self._leases.keepers.items() if peer != self._members.me})
-        if not (self.serves and heir and (copy := await self._stored())):
+        """Have an heir keep what is here, before this PC's own trainer is told that a result is accepted."""
+        keepers = {peer: each for peer, each in self._leases.keepers.items() if peer != self._members.me}
+        if not (self.serves and keepers and (copy := await self._stored())):
             return
-        data = await asyncio.to_thread(dump, copy)
-        try:
-            keep = Inherit(keeps=True)
-            await self._node.call(parse_peer(heir), self._heir, keep, State, data, deadline_s=HAND_OVER_S)
-        except NetworkError as error:
-            log.info("No other peer has the newest parameters yet: %s", error)
+        data, keep = await asyncio.to_thread(dump, copy), Inherit(keeps=True)
+        deadline_s = HAND_OVER_S + len(data) / LEAST_RATE
+        for _ in range(HEIRS):
+            if (heir := heir_of(PART, keepers)) is None:
+                return
+            del keepers[heir]
+            try:
+                await self._node.call(parse_peer(heir), self._heir, keep, State, data, deadline_s=deadline_s)
+                return
+            except NetworkError as error:
+                log.info("No other peer has the newest parameters yet: %s", error)
 
     def broke(self) -> None:
         """What is here cannot be used: another peer is to be the server."""
@@ -208,8 +221,13 @@ class ServerLease:
             server: who it is.
             copy: that was tried.
         """
-        if not (self.serves or self._is_alone) and copy.turns >= self.turns:
-            self._copy, self.turns, self._passed_on = copy, copy.turns, samples_of(copy)
+        if not (self.serves or self._is_alone):
+            if self._brought and samples_of(self._brought) > samples_of(copy):
+                self._left_over, self.turns = self._brought, 0
+                self._tending.wake.set()
+            self._brought = None
+            if copy.turns >= self.turns:
+                self._copy, self.turns, self._passed_on = copy, copy.turns, samples_of(copy)
         self._followed, self._heard = server, time.monotonic()
         self._leases.served(server)
 
@@ -244,7 +262,7 @@ class ServerLease:
 
     async def _load(self) -> None:
         try:
-            self._copy = await self._stored()
+            self._copy = self._brought = await self._stored()
             self._saved = self.turns = self._copy.turns if self._copy else 0
         except HearthError:
             self.broke()
@@ -269,8 +287,12 @@ class ServerLease:
         """Go on from the newest copy of those that are about as good as the best one."""
         keepers = self._leases.keepers
         others = sorted(keepers.keys() - {self._members.me}, key=lambda peer: -keepers[peer].versions.get(PART, 0))
-        told = dict(zip(others, await asyncio.gather(*map(self._ask, others[:ASKED])), strict=False))
-        given = sorted(((copy, peer) for peer, copy in told.items() if copy), key=lambda one: -one[0].turns)[:TRIED]
+        given = list[tuple[Copy, str]]()
+        for first in range(0, min(ASKED, len(others)), AT_ONCE):
+            asked = others[first : min(ASKED, first + AT_ONCE)]
+            told = zip(await asyncio.gather(*map(self._ask, asked)), asked, strict=True)
+            given += ((copy, peer) for copy, peer in told if copy)
+            given = sorted(given, key=lambda one: -one[0].turns)[:TRIED]
         mine = self._copy or await self._stored()
         newest = await self._newest([*given, *((copy, "") for copy in (mine, self._shared, self._left_over) if copy)])
         self._shared = None
@@ -278,7 +300,7 @@ class ServerLease:
             if self._is_alone:
                 self._left_over = await self._stored()
             await self._begin(newest)
-        self.serves, self._is_alone, self._copy = True, False, None
+        self.serves, self._is_alone, self._copy, self._brought = True, False, None, None
         log.info("Is the run's parameter server, from turn %d on.", self.turns)
         if self._left_over and self._left_over is not newest:
             await self._merge(self._members.me, self._left_over)
@@ -310,7 +332,7 @@ class ServerLease:
         name = parse_peer(peer)
         try:
             _, data = await self._node.call(name, self._method, AskCopy(self.turns), State, deadline_s=ASK_S)
-            return self._load_copy(data) if data else None
+            return await asyncio.to_thread(self._load_copy, data) if data else None
         except ProtocolError:
             self._node.strike(name, HOSTILE_POINTS)
         except NetworkError as error:
@@ -324,14 +346,14 @@ class ServerLease:
         if copy is None or copy.turns <= request.turns:
             return State(), b""
         self._passed_on = samples_of(copy)
-        return State(), dump(copy)
+        return State(), await asyncio.to_thread(dump, copy)
 
     async def _inherit(self, request: Inherit, payload: bytes, context: Context) -> State:
         """The server leaves and this peer is the next one, or will be if that one dies."""
         if syncer_of(PART, self._leases.keepers) != peer_text(context.peer):
             raise CallRefused("You are not the run's parameter server, as far as this peer knows.")
         try:
-            copy = self._load_copy(payload)
+            copy = await asyncio.to_thread(self._load_copy, payload)
         except ProtocolError:
             self._node.strike(context.peer, HOSTILE_POINTS)
             raise
