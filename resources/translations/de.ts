@@ -6806,6 +6806,10 @@
       <translation>es hat {experts} Experten in allen Schichten; erlaubt sind höchstens {most}. Mach das Gitter kleiner, oder nimm weniger Schichten.</translation>
     </message>
     <message>
+      <source>manifest.mixed_too_large</source>
+      <translation>Server von `vc_asgd` mischen höchstens {most} Parameter, und sein Rumpf hat {numbers}. Verringere width oder layers, oder wähl eine andere Strategie.</translation>
+    </message>
+    <message>
       <source>manifest.no_attention</source>
       <translation>ein {kind} braucht `sequence` und ein `heads`, dessen Doppeltes `width` teilt.</translation>
     </message>

@@ -2298,6 +2298,10 @@
       <translation>it has {experts} experts in all layers; at most {most} are allowed. Make the grid smaller, or have fewer layers.</translation>
     </message>
     <message>
+      <source>manifest.mixed_too_large</source>
+      <translation>servers of `vc_asgd` mix at most {most} parameters, and its trunk has {numbers}. Lower width or layers, or choose another strategy.</translation>
+    </message>
+    <message>
       <source>manifest.no_attention</source>
       <translation>a {kind} needs `sequence`, and `heads` whose double divides `width`.</translation>
     </message>

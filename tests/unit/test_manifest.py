@@ -190,6 +190,20 @@ def test_sizes_that_no_pc_could_train_are_refused_with_a_sentence(run: str, chan
         manifest.decode(msgspec.json.encode(document), "big")
 
 
+def test_a_trunk_that_is_too_large_for_a_message_is_refused_where_servers_mix_it() -> None:
+    document = msgspec.to_builtins(manifest.load("digits-vc"))
+    document["model"] |= {"width": 16_384, "hidden": 1300}
+    vc = {"strategy": "vc_asgd"}
+    for rules in (vc, vc | {"servers": ["00" * 32], "store": "redis://host"}):
+        document["trunk"] = rules
+        told = "servers of `vc_asgd` mix at most 19,400,000 parameters, and its trunk has .* or choose another strategy"
+        with pytest.raises(ManifestError, match=told):
+            manifest.decode(msgspec.json.encode(document), "big")
+    for rules in ({"strategy": "diloco"}, vc | {"store": "redis://host"}):
+        document["trunk"] = rules
+        manifest.decode(msgspec.json.encode(document), "big")
+
+
 @pytest.mark.parametrize("kind", sorted(EXPERTS.keys() - ADDED.keys()))
 def test_what_an_expert_costs_is_known_without_torch(kind: str) -> None:
     model = msgspec.structs.replace(manifest.load("digits").model, expert=kind, width=96, hidden=160)
