@@ -22,7 +22,7 @@ MAX_STATE = 4 << 30
 MAX_IN_FLIGHT = 16 << 30
 """Bytes of all layers' inputs for all batches that a trainer keeps on the way: it has them until the gradients come. A
 built-in run needs 6 MB; eight sequences of 2,048 tokens in 32 layers of width 4,096 are 8 GiB."""
-MOST_MIXED = 19_400_000
+MOST_MIXED = 19_300_000
 """Parameters of a trunk that travel in one message, 64 MiB, with the table of the work: each takes up to 3.44 bytes."""
 STATE_BYTES = 12
 """Of a number that is trained: itself and two Adam moments."""

@@ -196,7 +196,7 @@ def test_a_trunk_that_is_too_large_for_a_message_is_refused_where_servers_mix_it
     vc = {"strategy": "vc_asgd"}
     for rules in (vc, vc | {"servers": ["00" * 32], "store": "redis://host"}):
         document["trunk"] = rules
-        told = "servers of `vc_asgd` mix at most 19,400,000 parameters, and its trunk has .* or choose another strategy"
+        told = "servers of `vc_asgd` mix at most 19,300,000 parameters, and its trunk has .* or choose another strategy"
         with pytest.raises(ManifestError, match=told):
             manifest.decode(msgspec.json.encode(document), "big")
     for rules in ({"strategy": "diloco"}, vc | {"store": "redis://host"}):

@@ -13,7 +13,7 @@ from core.contracts.trunk import VcAsgd
 from core.swarm.trunk.work_generator import AHEAD, Work
 
 LARGEST_TABLE = 4 << 20
-"""Bytes: of a thousand clients it takes a tenth."""
+"""Bytes: of a thousand clients it takes a fifth."""
 SIZE = struct.Struct("<I")
 _decode = msgspec.msgpack.Decoder(Work).decode
 

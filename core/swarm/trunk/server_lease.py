@@ -160,6 +160,8 @@ class ServerLease:
                 return
             except NetworkError as error:
                 log.info("No other peer has the newest parameters yet: %s", error)
+                if not isinstance(error, CallRefused):
+                    self._leases.failed(heir)  # nor will it have the next ones
 
     def broke(self) -> None:
         """What is here cannot be used: another peer is to be the server."""
@@ -192,7 +194,7 @@ class ServerLease:
             return await self._leases.syncer(PART, deadline - time.monotonic())
         if not self._is_alone:
             await self._save()
-            self._is_alone, self._copy = True, None
+            self._is_alone, self._copy, self._brought = True, None, None
         return self._members.me
 
     def failed(self, server: str, gone: bool) -> None:
