@@ -316,11 +316,10 @@ def _impossible(manifest: Manifest) -> Notice | None:
         return notice("manifest.two_lists")
     if manifest.picture and not manifest.picture.startswith(PICTURE_STARTS):
         return notice("manifest.picture_kind")
-    if manifest.schedule and (trouble := impossible_times(manifest.schedule)):
-        return trouble
-    data, model, of = manifest.data, manifest.model, manifest.training
-    sizes = manifest.pictures, model, of.batch, of.in_flight, manifest.strategy
-    return impossible_tokens(data, manifest.tokenizer, model) or impossible(data, *sizes)
+    times = impossible_times(manifest.schedule) if manifest.schedule else None
+    data, model, of, tokens = manifest.data, manifest.model, manifest.training, manifest.tokenizer
+    rest = manifest.pictures, model, of.batch, of.in_flight, manifest.trunk
+    return times or impossible_tokens(data, tokens, model) or impossible(data, *rest)
 
 
 def _names(struct: type[msgspec.Struct]) -> set[str]:

@@ -11,6 +11,7 @@ from core.contracts.kinds import DATA, EXPERTS, MODELS
 from core.contracts.model import Model, Pictures, TokenizerFile
 from core.contracts.notices import Notice, notice
 from core.contracts.positions import Path
+from core.contracts.trunk import Local, Trunk, VcAsgd
 
 MAX_CELLS = 1 << 24
 """Of a layer's grid, and of all layers' together: 16 million experts are as many as a swarm of thousands of PCs will
@@ -21,8 +22,8 @@ MAX_STATE = 4 << 30
 MAX_IN_FLIGHT = 16 << 30
 """Bytes of all layers' inputs for all batches that a trainer keeps on the way: it has them until the gradients come. A
 built-in run needs 6 MB; eight sequences of 2,048 tokens in 32 layers of width 4,096 are 8 GiB."""
-MAX_WHOLE = 16_000_000
-"""Numbers of a trunk that goes from peer to peer in one message (`core.net.limits.MAX_PAYLOAD`)."""
+MOST_MIXED = 19_300_000
+"""Parameters of a trunk that travel in one message, 64 MiB, with the table of the work: each takes up to 3.44 bytes."""
 STATE_BYTES = 12
 """Of a number that is trained: itself and two Adam moments."""
 ABOUT: dict[str, Path] = {
@@ -42,13 +43,12 @@ ABOUT: dict[str, Path] = {
     "manifest.k_too_large": ("model", "k"),
     "manifest.batch_too_large": ("training", "batch"),
     "manifest.in_flight_too_large": ("training", "in_flight"),
-    "manifest.too_large_for_strategy": ("trunk", "strategy"),
 }
 """Where what is impossible is to be changed first; for the rest it is the model."""
 
 
 def impossible(
-    data: str, pictures: Pictures | None, model: Model, batch: int, in_flight: int, strategy: str
+    data: str, pictures: Pictures | None, model: Model, batch: int, in_flight: int, trunk: Trunk
 ) -> Notice | None:
     """Why no PC could train a run although each of its values may be; None if one could. Told here, before anything is
     begun, and not by a process that ends again and again.
@@ -59,7 +59,7 @@ def impossible(
         model: what is trained.
         batch: samples of a batch.
         in_flight: batches on the way at once.
-        strategy: how trainers agree on the trunk.
+        trunk: how trainers agree on it.
     """
     try:
         if DATA[data].pictures != (pictures is not None):
@@ -87,12 +87,13 @@ def impossible(
     ):
         if size > MAX_STATE:
             return notice(f"manifest.{what}_too_large", size=size, most=MAX_STATE)
+    travels = isinstance(trunk, VcAsgd) and (trunk.servers or not trunk.store)  # else each peer serves itself
+    if travels and (numbers := kind.numbers(model, ends)) > MOST_MIXED:
+        return notice("manifest.mixed_too_large", numbers=numbers, most=MOST_MIXED)
     if (size := in_flight * model.layers * 4 * batch * kind.rows(model) * model.width) > MAX_IN_FLIGHT:
         return notice("manifest.in_flight_too_large", size=size, most=MAX_IN_FLIGHT)
     if model.layers * cells > MAX_CELLS:
         return notice("manifest.layers_too_many", experts=model.layers * cells, most=MAX_CELLS)
-    if strategy == "vc_asgd" and (numbers := kind.numbers(model, ends)) > MAX_WHOLE:
-        return notice("manifest.too_large_for_strategy", numbers=numbers, most=MAX_WHOLE, strategy=strategy)
     return None
 
 
@@ -123,4 +124,5 @@ def impossible_beside(fields: dict[str, Any], faulty: Collection[str]) -> Notice
     pictures = msgspec.convert(fields.get("pictures"), Pictures | None)
     training = {} if "training" in faulty else fields.get("training", {})
     sizes = training.get("batch", 1), training.get("in_flight", 1)
-    return impossible(fields["data"], pictures, msgspec.convert(fields["model"], Model), *sizes, "local")
+    trunk = Local() if "trunk" in faulty else msgspec.convert(fields.get("trunk", Local()), Trunk)
+    return impossible(fields["data"], pictures, msgspec.convert(fields["model"], Model), *sizes, trunk)

@@ -6806,6 +6806,10 @@
       <translation>es hat {experts} Experten in allen Schichten; erlaubt sind höchstens {most}. Mach das Gitter kleiner, oder nimm weniger Schichten.</translation>
     </message>
     <message>
+      <source>manifest.mixed_too_large</source>
+      <translation>Server von `vc_asgd` mischen höchstens {most} Parameter, und sein Rumpf hat {numbers}. Verringere width oder layers, oder wähl eine andere Strategie.</translation>
+    </message>
+    <message>
       <source>manifest.no_attention</source>
       <translation>ein {kind} braucht `sequence` und ein `heads`, dessen Doppeltes `width` teilt.</translation>
     </message>
@@ -6920,10 +6924,6 @@
     <message>
       <source>manifest.too_little_memory</source>
       <translation>{held} Experten dieses Laufs brauchen {needed:size} Arbeitsspeicher, und dieser PC hat {memory:size}. Teile sie mit anderen Peers (--bootstrap), oder nimm einen kleineren Lauf.</translation>
-    </message>
-    <message>
-      <source>manifest.too_large_for_strategy</source>
-      <translation>der Rumpf hat {numbers:count} Zahlen. Mit {strategy} reist er immer als Ganzes, und {most:count} sind das Höchste. Wähle eine andere Strategie, oder mach das Modell kleiner.</translation>
     </message>
     <message>
       <source>manifest.too_new</source>

@@ -2298,6 +2298,10 @@
       <translation>it has {experts} experts in all layers; at most {most} are allowed. Make the grid smaller, or have fewer layers.</translation>
     </message>
     <message>
+      <source>manifest.mixed_too_large</source>
+      <translation>servers of `vc_asgd` mix at most {most} parameters, and its trunk has {numbers}. Lower width or layers, or choose another strategy.</translation>
+    </message>
+    <message>
       <source>manifest.no_attention</source>
       <translation>a {kind} needs `sequence`, and `heads` whose double divides `width`.</translation>
     </message>
@@ -2412,10 +2416,6 @@
     <message>
       <source>manifest.too_little_memory</source>
       <translation>{held} experts of this run take {needed:size} of memory, and this PC has {memory:size}. Share them with other peers (--bootstrap), or take a smaller run.</translation>
-    </message>
-    <message>
-      <source>manifest.too_large_for_strategy</source>
-      <translation>the trunk has {numbers:count} numbers. With {strategy} it always travels whole, and {most:count} are the most. Choose another strategy, or make the model smaller.</translation>
     </message>
     <message>
       <source>manifest.too_new</source>

@@ -196,10 +196,12 @@ def _update(
         store = open_store(address, run_id, folder / run_id)
         server = ParameterServer(rules, numbers, store)
         agreed, _ = server.serve(client, Offer(0, 0, 0), vector, 0.0)
+        draw = np.random.default_rng(int(client))
         ready.wait()
-        for _ in range(count):
+        for number in range(count):
+            result = vector + draw.random(numbers, np.float32)
             began = time.perf_counter()
-            agreed, _ = server.serve(client, Offer(agreed.part, agreed.version, 1), vector, 1.0)
+            agreed, _ = server.serve(client, Offer(agreed.part, agreed.version, 1), result, float(number))
             seconds.append(time.perf_counter() - began)
         store.close()
 
@@ -232,8 +234,8 @@ def seconds_taken(setup: Setup, subtasks: int, seed: int) -> tuple[float, float]
     """Seconds that subtasks took, each done once, and those that the paper expects."""
     rules = VcAsgd(SERVER, parts=50, timeout_s=TIMEOUT_S, strong=True, at_once=setup.at_once)
     store, begun = SqliteStore(Path(":memory:")), np.ones(4, np.float32)
-    server = ParameterServer(rules, len(begun), store)
-    clients = Clients(server, rules, setup, lambda subtask, current: current, seed)
+    server, draw = ParameterServer(rules, len(begun), store), np.random.default_rng(seed)
+    clients = Clients(server, rules, setup, lambda subtask, current: draw.random(len(begun), np.float32), seed)
     taken = clients.run(begun, subtasks)
     complete = {Subtask(epoch, part) for epoch in range(1, subtasks // 50 - 4) for part in range(50)}
     if len(clients.done) != len({*clients.done}) or not complete <= {*clients.done} or server.lost():

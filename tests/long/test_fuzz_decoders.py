@@ -44,7 +44,7 @@ from core.store.checkpoint_files import Checkpoint, manifest_of, read_manifest
 from core.store.part_header import read_metadata
 from core.store.tokens import END, Tokens
 from core.swarm.trunk.matchmaking import Invitation, Wish
-from core.swarm.trunk.server_lease import Copy, dump, load
+from core.swarm.trunk.server_copy import Copy, dump, load
 from core.swarm.trunk.work_generator import Work, WorkGenerator
 from core.update import feed, packs, releases
 from tests.experts import pack
@@ -302,7 +302,7 @@ CASES = {
                                   partial(fragment.decode, count=len(NUMBERS), fine=8)),
     "fragment of a trunk": Case([fragment.dump(fragment.Fragment(NUMBERS[:99], 9))], partial(fragment.load, most=999)),
     "copy of a parameter server": Case([dump(Copy(table, NUMBERS[:99].tobytes(), 1)) for table in tables()],
-                                       partial(load, numbers=99)),
+                                       partial(load, numbers=99, rules=VcAsgd(parts=4), now=9.0, most=9)),
     "table of a parameter server": Case(tables(), msgspec.msgpack.Decoder(Work).decode),
     "header of safetensors": Case([pack("digits", "digits.0.0.0", Part({"a": torch.zeros(3)}, 3, 9))],
                                   lambda document: read_metadata(document, len(document))),

@@ -181,7 +181,6 @@ def test_what_there_is_not_is_refused_before_compute_starts(tmp_path: Path, plac
         ("text", {"sequence": 4096, "batch": 10**6}, "a batch at a layer"),
         ("digits", {"batch": 10**5, "in_flight": 1024}, "in flight would take .*16 GB"),
         ("digits", {"layers": 256, "grid": [256, 257]}, "16,842,752 experts.*16,777,216"),
-        ("digits-vc", {"width": 4096, "hidden": 4096}, "17,088,522 numbers. With vc_asgd .*16,000,000 are the most"),
     ],
 )
 def test_sizes_that_no_pc_could_train_are_refused_with_a_sentence(run: str, changes: dict, told: str) -> None:  # type: ignore[type-arg]
@@ -189,6 +188,20 @@ def test_sizes_that_no_pc_could_train_are_refused_with_a_sentence(run: str, chan
     for field, value in changes.items():
         document["training" if field in document["training"] else "model"][field] = value
     with pytest.raises(ManifestError, match=f"The manifest big cannot be used: .*{told}"):
+        manifest.decode(msgspec.json.encode(document), "big")
+
+
+def test_a_trunk_that_is_too_large_for_a_message_is_refused_where_servers_mix_it() -> None:
+    document = msgspec.to_builtins(manifest.load("digits-vc"))
+    document["model"] |= {"width": 16_384, "hidden": 1300}
+    vc = {"strategy": "vc_asgd"}
+    for rules in (vc, vc | {"servers": ["00" * 32], "store": "redis://host"}):
+        document["trunk"] = rules
+        told = "servers of `vc_asgd` mix at most 19,300,000 parameters, and its trunk has .* or choose another strategy"
+        with pytest.raises(ManifestError, match=told):
+            manifest.decode(msgspec.json.encode(document), "big")
+    for rules in ({"strategy": "diloco"}, vc | {"store": "redis://host"}):
+        document["trunk"] = rules
         manifest.decode(msgspec.json.encode(document), "big")
 
 

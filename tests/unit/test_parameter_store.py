@@ -14,9 +14,10 @@ import pytest
 from core.contracts.errors import DataFolderError, NetworkError
 from core.contracts.trunk import Offer, VcAsgd
 from core.swarm.trunk import postgresql_store
-from core.swarm.trunk.parameter_server import ParameterServer
+from core.swarm.trunk.parameter_server import PARAMETERS, WORK, ParameterServer
 from core.swarm.trunk.parameter_store import Change, ParameterStore, R, SqliteStore, open_store
 from core.swarm.trunk.postgresql_store import PostgresqlStore
+from core.swarm.trunk.server_copy import Copy
 from tests import store_servers
 
 MISSING = store_servers.missing()
@@ -121,6 +122,56 @@ class Interleaved(ParameterStore):
         """The test closes it."""
 
 
+class Full(SqliteStore):
+    """A disk that has room for one value."""
+
+    room = 1
+
+    def write(self, name: str, value: bytes) -> None:
+        if not self.room:
+            raise DataFolderError("The disk is full.")
+        self.room -= 1
+        super().write(name, value)
+
+
+def test_a_copy_that_cannot_be_written_whole_changes_nothing(tmp_path: Path) -> None:
+    rules, store, other = VcAsgd(parts=4), Full(tmp_path / "parameters"), SqliteStore(tmp_path / "other")
+    server, copies = ParameterServer(rules, 3, other), list[Copy | None]()
+    server.serve("a", Offer(0, 0, 0), np.zeros(3, np.float32), 0.0)
+    for number in range(2):
+        copies.append(server.copy())
+        agreed, _ = server.serve("a", Offer(0, 0, 0), None, 0.0)
+        server.serve("a", Offer(agreed.part, agreed.version, 7), np.full(3, 1.0 + number, np.float32), 1.0)
+    first, second = copies
+    assert first and second and first != second
+    mine = ParameterServer(rules, 3, store)
+    store.room = 2
+    mine.put(first)
+    store.room = 1
+    with pytest.raises(DataFolderError, match="full"):
+        mine.put(second)
+    assert mine.copy() == first
+    store.close()
+    other.close()
+
+
+@pytest.mark.parametrize("name", [PARAMETERS, WORK])
+@pytest.mark.parametrize("damaged", [b"x", b"\xff" * 19, b"\xff" * 20])
+def test_what_is_damaged_says_so_and_is_begun_anew(tmp_path: Path, name: str, damaged: bytes) -> None:
+    store = SqliteStore(tmp_path / "parameters")
+    server = ParameterServer(VcAsgd(parts=4), 3, store)
+    server.serve("a", Offer(0, 0, 0), np.zeros(3, np.float32), 0.0)
+    assert server.copy()
+    store.write(name, damaged)
+    with pytest.raises(DataFolderError, match="damaged"):
+        server.serve("a", Offer(0, 0, 0), None, 1.0)
+    assert server.copy() is None
+    assert server.serve("a", Offer(0, 0, 0), None, 1.0)[1] is None, "as if nothing had begun"
+    agreed, current = server.serve("a", Offer(0, 0, 0), np.ones(3, np.float32), 1.0)
+    assert current is not None and current.all() and not agreed.again_s
+    store.close()
+
+
 def test_what_servers_write_over_each_other_is_counted(address: str | None, opened: Open) -> None:
     rules = VcAsgd(("00" * 32,), parts=4, kept=0.5)
     other = ParameterServer(rules, NUMBERS, opened(address))
@@ -188,11 +239,13 @@ def test_a_server_that_has_gone_is_a_network_error(kind: str, opened: Open) -> N
         opened(address)
 
 
-@SERVERS
-@pytest.mark.parametrize("address", ["redis://h:abc", "redis://a..b", "redis://127.0.0.1/0?x=y", "postgresql://a..b/x"])
-def test_an_address_that_is_none_is_a_network_error(address: str, opened: Open) -> None:
+@pytest.mark.parametrize("scheme", ["redis", "postgresql"])
+@pytest.mark.parametrize(
+    "rest", ["host:abc/0", "[::1/0", "host:99999/0", "a..b/0", 70 * "a" + "/0", "127.0.0.1:1/0?x=y"]
+)
+def test_an_address_that_is_none_is_a_network_error(scheme: str, rest: str, opened: Open) -> None:
     with pytest.raises(NetworkError, match="did not do what it was asked"):
-        opened(address)
+        opened(f"{scheme}://{rest}")
 
 
 @SERVERS

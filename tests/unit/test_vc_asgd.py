@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import itertools
+import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from itertools import chain, product
 from pathlib import Path
@@ -22,7 +24,7 @@ from core.contracts.kinds import MODELS
 from core.contracts.net import of_run
 from core.contracts.taking_on import CompareTrunks, Verdict
 from core.contracts.trunk import Agreed, Offer, VcAsgd
-from core.contracts.trunk_calls import Keeper
+from core.contracts.trunk_calls import Keeper, State
 from core.contracts.trunk_status import GiverStatus, ReducerStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
@@ -32,9 +34,12 @@ from core.pipe.calls import Calls
 from core.swarm.members import Members
 from core.swarm.trunk import vc_asgd
 from core.swarm.trunk.agreement import HOSTILE_POINTS, Agreement, agreement_of
-from core.swarm.trunk.leases import Leases, mark, syncer_of
-from core.swarm.trunk.server_lease import ServerLease
-from core.swarm.trunk.vc_asgd import FILE, ParameterServers
+from core.swarm.trunk.leases import Leases, heir_of, mark, syncer_of
+from core.swarm.trunk.parameter_server import WORK, ParameterServer
+from core.swarm.trunk.parameter_store import SqliteStore
+from core.swarm.trunk.server_copy import Copy, samples_of
+from core.swarm.trunk.server_lease import HEIR, Inherit, ServerLease
+from core.swarm.trunk.vc_asgd import FILE, REFUSALS, ParameterServers
 from core.training.models.network import build
 from core.training.trunk.local import Local
 from core.training.trunk.strategy import TrunkStrategy, strategy_of
@@ -512,11 +517,11 @@ async def test_a_server_by_lease_whose_store_breaks_is_replaced(tmp_path: Path) 
             client = agreements[1 - broken]  # has a copy of all that it was told is accepted
             agreed, _ = await client.agree(Offer(0, 0, 0), b"", 1e9)
             offer = Offer(agreed.part, agreed.version, 32 * BATCHES)
-            assert (await client.agree(offer, np.ones(NUMBERS, np.float32).tobytes(), 1e9))[0].counted
+            assert (await client.agree(offer, np.full(NUMBERS, 2, np.float32).tobytes(), 1e9))[0].counted
             own = agreements[broken]  # its trainer's results come last
             agreed, _ = await own.agree(Offer(0, 0, 0), b"", 1e9)
             offer = Offer(agreed.part, agreed.version, 32 * BATCHES)
-            assert (await own.agree(offer, np.ones(NUMBERS, np.float32).tobytes(), 1e9))[0].counted
+            assert (await own.agree(offer, np.full(NUMBERS, 3, np.float32).tobytes(), 1e9))[0].counted
             for file in (tmp_path / str(broken)).glob(f"{FILE}*"):
                 file.write_bytes(b"The disk writes what it wants." * 1000)
 
@@ -527,6 +532,168 @@ async def test_a_server_by_lease_whose_store_breaks_is_replaced(tmp_path: Path) 
                 return client.who()[1][0].peer != server
 
             await until(other, "another server")
+
+
+async def test_clients_follow_the_organisers_servers_when_these_have_nothing_better(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        server, client = await stack.enter_async_context(peers(2))
+        run, ones = run_of(server), np.ones(NUMBERS, np.float32).tobytes()
+        await stack.enter_async_context(agreement_at(server, run, tmp_path))
+        at_client = cast(ParameterServers, await stack.enter_async_context(agreement_at(client, run, tmp_path)))
+        await at_client.agree(Offer(0, 0, 0), ones, 1e9)
+        at_client.serve(trusting(lambda asked: cast(list[Verdict], ["worse", "good"])))
+        for _ in range(REFUSALS):
+            with pytest.raises(NetworkError, match="of no use"):
+                await at_client.agree(Offer(0, 0, 0), b"", 1e9)
+        assert (await at_client.agree(Offer(0, 0, 0), b"", 1e9))[1] == ones
+        assert client.rpc.bans.score(server.rpc.peer, time.monotonic()) == 0.0
+
+
+async def test_servers_that_keep_nothing_any_more_begin_with_the_best_that_a_client_knows(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        server, client = await stack.enter_async_context(peers(2))
+        run, ones = run_of(server), np.ones(NUMBERS, np.float32).tobytes()
+        at_server = cast(ParameterServers, await stack.enter_async_context(agreement_at(server, run, tmp_path)))
+        at_client = await stack.enter_async_context(agreement_at(client, run, tmp_path))
+        agreed, _ = await at_client.agree(Offer(0, 0, 0), ones, 1e9)
+        await at_server._aside(lambda: at_server._server()._write(b"", b""))  # as a Redis that was started again
+        offer = Offer(agreed.part, agreed.version, 32)
+        agreed, answer = await at_client.agree(offer, np.full(NUMBERS, 2, np.float32).tobytes(), 1e9)
+        assert answer == ones and not agreed.counted and not agreed.again_s
+
+
+async def test_a_peer_asks_one_question_at_a_time(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        server, client = await stack.enter_async_context(peers(2))
+        run = run_of(server)
+        at_server = cast(ParameterServers, await stack.enter_async_context(agreement_at(server, run, tmp_path)))
+        await at_server.agree(Offer(0, 0, 0), np.ones(NUMBERS, np.float32).tobytes(), 1e9)
+        busy = threading.Event()
+        stack.callback(busy.set)
+        at_server._thread.submit(busy.wait)
+
+        def ask() -> Coroutine[Any, Any, tuple[Agreed, Any]]:
+            method = of_run("trunk.subtask", run.run_id)
+            return client.rpc.call(server.rpc.peer, method, Offer(0, 0, 0), Agreed, deadline_s=PATIENCE_S)
+
+        many = [asyncio.create_task(ask()) for _ in range(20)]
+        for refused in itertools.islice(asyncio.as_completed(many), 19):
+            with pytest.raises(CallRefused, match="asked already"):
+                await refused
+        busy.set()
+        [served] = [task for task in many if not task.done() or not task.exception()]
+        assert not (await served)[0].again_s and (await ask())[0].version == 1
+
+
+async def test_a_store_that_answers_nothing_holds_up_no_exit(tmp_path: Path) -> None:
+    pytest.importorskip("psycopg")
+    async with AsyncExitStack() as stack:
+        asked, [here] = asyncio.Event(), await stack.enter_async_context(peers(1))
+
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            asked.set()
+            await leave.wait()
+            writer.close()
+
+        leave = asyncio.Event()
+        listening = await asyncio.start_server(silent, "127.0.0.1")
+        port = listening.sockets[0].getsockname()[1]
+        agreement = agreement_at(here, run_of(here, store=f"postgresql://127.0.0.1:{port}/x"), tmp_path)
+        async with agreement:
+            asking = asyncio.create_task(agreement.agree(Offer(0, 0, 0), b"", 1e9))
+            await asked.wait()
+        assert not asking.done(), "it was waited for"
+        leave.set()
+        with pytest.raises(NetworkError):
+            await asking
+        listening.close()
+
+
+async def test_who_was_the_server_before_all_were_started_again_offers_what_the_new_one_lacks(tmp_path: Path) -> None:
+    run, ones = run_of(kept=0.5), np.ones(NUMBERS, np.float32)
+    rules = run.trunk
+    assert isinstance(rules, VcAsgd)
+    for number, results in enumerate((1, 3)):
+        (tmp_path / str(number)).mkdir()
+        with contextlib.closing(SqliteStore(tmp_path / str(number) / FILE)) as store:
+            server = ParameterServer(rules, NUMBERS, store)
+            agreed, _ = server.serve("a", Offer(0, 0, 0), ones, 0.0)
+            for result in range(results):
+                offer = Offer(agreed.part, agreed.version, 32)
+                agreed, _ = server.serve("a", offer, (2 + result) * ones, 1.0)
+    async with AsyncExitStack() as stack, asyncio.timeout(PATIENCE_S):
+        at = await stack.enter_async_context(peers(2))
+        first = await stack.enter_async_context(agreement_at(at[0], run, tmp_path / "0"))
+
+        async def samples() -> int:
+            with contextlib.suppress(NetworkError):
+                return (await first.agree(Offer(0, 0, 0), b"", 1e9))[0].samples
+            return 0
+
+        await until(lambda: cast(Any, first)._lease.serves, "a server")
+        assert await samples() == 32
+        late = await stack.enter_async_context(agreement_at(at[1], run, tmp_path / "1"))
+        agreed, _ = await late.agree(Offer(0, 0, 0), b"", 1e9)
+        assert agreed.samples == 32 and late.who()[1][0].peer == peer_text(at[0].id)
+
+        async def is_mixed_in() -> bool:
+            return await samples() == 4 * 32
+
+        await until(is_mixed_in, "what the second has is mixed in")
+
+
+async def test_the_next_heir_keeps_what_the_first_does_not_take(tmp_path: Path) -> None:
+    run, ones = run_of(kept=0.5), np.ones(NUMBERS, np.float32)
+    async with AsyncExitStack() as stack, asyncio.timeout(PATIENCE_S):
+        at, made = await stack.enter_async_context(peers(3)), dict[str, ParameterServers]()
+        for here in at:
+            folder = tmp_path / peer_text(here.id)
+            folder.mkdir()
+            agreement = await stack.enter_async_context(agreement_at(here, run, folder))
+            made[peer_text(here.id)] = cast(ParameterServers, agreement)
+        await made[peer_text(at[0].id)].agree(Offer(0, 0, 0), ones.tobytes(), 1e9)
+        for each in made.values():
+            await each.agree(Offer(0, 0, 0), b"", 1e9)
+        [name] = {each.who()[1][0].peer for each in made.values()}
+        server = made.pop(name)
+
+        async def refuse(request: Inherit, payload: bytes, context: Context) -> State:
+            raise CallRefused("Not now.")
+
+        def heirs() -> dict[str, Keeper]:
+            assert server._lease
+            return {peer: each for peer, each in server._lease._leases.keepers.items() if peer in made}
+
+        await until(lambda: len(heirs()) == 2, "both are known")
+        first = heir_of(0, heirs())
+        assert first
+        made[first]._members.node.register(of_run(HEIR, run.run_id), Inherit, refuse, max_payload=1 << 24)
+        [second] = (each._lease for peer, each in made.items() if peer != first)
+        assert second
+        load, readers = second._load_copy, list[threading.Thread]()
+
+        def read(data: bytes | memoryview) -> Copy:
+            readers.append(threading.current_thread())
+            return load(data)
+
+        second._load_copy = read
+        agreed, _ = await server.agree(Offer(0, 0, 0), b"", 1e9)
+        offer = Offer(agreed.part, agreed.version, 32)
+        assert (await server.agree(offer, (2 * ones).tobytes(), 1e9))[0].counted
+        assert second._shared and samples_of(second._shared) == 32
+        assert readers and threading.main_thread() not in readers, "a large trunk would hold everything up"
+
+
+async def test_a_damaged_file_of_ones_own_is_as_good_as_none(tmp_path: Path) -> None:
+    ones = np.ones(NUMBERS, np.float32)
+    store, run = SqliteStore(tmp_path / FILE), run_of(kept=0.5)
+    assert isinstance(run.trunk, VcAsgd)
+    ParameterServer(run.trunk, NUMBERS, store).serve("a", Offer(0, 0, 0), ones, 0.0)
+    store.write(WORK, b"The disk writes what it wants.")
+    store.close()
+    async with peer() as here, agreement_at(here, run, tmp_path) as agreement, asyncio.timeout(PATIENCE_S):
+        _, answer = await agreement.agree(Offer(0, 0, 0), ones.tobytes(), 1e9)
+        assert answer == ones.tobytes()
 
 
 async def test_alone_a_trainer_trains_without_end(tmp_path: Path) -> None:

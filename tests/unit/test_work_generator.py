@@ -1,5 +1,7 @@
 """VC-ASGD's subtasks: each done once, whoever goes away; in the time that the paper expects."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -65,13 +67,43 @@ def test_ten_thousand_names_take_no_more_than_half_and_push_nobody_out() -> None
 
 def test_one_that_takes_a_subtask_and_never_returns_it_holds_up_nobody() -> None:
     work = table()
-    assert done(work, "honest", work.give("honest", 0.0), 0.0)
+    for name in ("one", "two"):
+        assert done(work, name, work.give(name, 0.0), 0.0)
     for number in range(100):
         now = 0.05 * number  # all of it before the time-out
         work.give("stranger", now)
-        assert done(work, "honest", work.give("honest", now), now)
+        assert done(work, "one", work.give("one", now), now)
     late = work.give("stranger", 5.0)
     assert late and done(work, "stranger", late, 5.0), "it may still begin to work"
+
+
+def test_a_single_trainer_is_not_held_up_twice_by_one_that_returns_nothing() -> None:
+    work = table()
+    assert done(work, "honest", work.give("honest", 0.0), 0.0)
+    for now in (0.0, 10.0):
+        work.give("stranger", now)
+        for _ in range(AHEAD * RULES.parts - 2):
+            assert done(work, "honest", work.give("honest", now), now)
+    for number in range(100):
+        work.give("stranger", 10.0)
+        assert done(work, "honest", work.give("honest", 10.0), 10.0), number
+
+
+def test_one_that_answers_at_once_does_not_take_what_newcomers_work_on() -> None:
+    work, takes_s, counted = table(), 6.0, 0
+    assert done(work, "liar", work.give("liar", 0.0), 0.0), "it came first"
+    for number in range(40):
+        now, name = 7.0 * number, f"newcomer {number}"
+        held = work.give(name, now)
+        if number == 2:
+            assert done(work, "old", work.give("old", now), now + takes_s), "now others tell how long it takes"
+        for step in range(20):
+            at = now + step * takes_s / 20
+            if (got := work.give("liar", at)) is not None:
+                assert got != held
+                done(work, "liar", got, at)
+        counted += done(work, name, held, now + takes_s)
+    assert counted == 40
 
 
 def test_an_epoch_of_arrivals_is_the_sum_of_the_papers_second_equation() -> None:
@@ -204,8 +236,8 @@ def test_what_clients_measure_ends_the_job(tmp_path: Path) -> None:
         assert current is not None and not agreed.reached
         seen.append(float(current[0]))
         offer = Offer(agreed.part, agreed.version, 3, accuracy=seen[-1])
-        agreed, current = server.serve("a", offer, np.ones(NUMBERS, np.float32), 1.0)
-    assert seen == [0.0, 0.5, 0.75, 0.875], "an epoch, and what each of its subtasks began with"
+        agreed, current = server.serve("a", offer, np.full(NUMBERS, 1 + 2**-20 * len(seen), np.float32), 1.0)
+    assert seen == pytest.approx([0.0, 0.5, 0.75, 0.875], abs=1e-5), "an epoch, and what its subtasks began with"
     work = server.work()
     assert agreed.reached and work.best == work.means[0] and work.means == [sum(seen) / 4] and agreed.samples == 12
     again = ParameterServer(msgspec.structs.replace(RULES, accuracy=0.45), NUMBERS, store)
@@ -237,6 +269,36 @@ def test_a_result_far_from_all_others_is_brought_near_and_named(tmp_path: Path) 
     assert np.allclose(give(4.9), 2.45) and len(told) == 1, "not as far: taken as it is"
     assert np.allclose(give(-50.0), -0.25) and told[1] == pytest.approx(100.0), "in its own direction"
     assert server.work().spans["a"][-1] == pytest.approx(5.0 * NUMBERS**0.5), "liars do not tell what is usual"
+    store.close()
+
+
+def test_a_result_that_has_learnt_nothing_is_refused_and_its_subtask_given_to_another(tmp_path: Path) -> None:
+    store, rules = SqliteStore(tmp_path / "parameters"), msgspec.structs.replace(RULES, kept=0.5, strong=True)
+    server = ParameterServer(rules, NUMBERS, store, most_samples=96)
+    began = np.zeros(NUMBERS, np.float32)
+    server.serve("honest", Offer(0, 0, 0), began, 0.0)
+
+    def give(client: str, result: Callable[[Numbers], Numbers], samples: int = 96) -> Numbers:
+        agreed, current = server.serve(client, Offer(0, 0, 0), None, 0.0)
+        assert current is not None and not agreed.again_s
+        trained = result(current)
+        assert server.serve(client, Offer(agreed.part, agreed.version, samples), trained, 1.0)[0].counted
+        return trained
+
+    given = give("liar", lambda current: current + 2)
+    for _ in range(8):
+        give("honest", lambda current: current + 1)
+    near = np.float32(1e-4)
+    before = server.work().done
+    for old in (lambda current: current, lambda _: began, lambda _: given, lambda current: current + near):
+        with pytest.raises(ProtocolError, match="has learnt nothing"):
+            give("liar", old)
+    now = server.work()
+    assert now.done == before and now.clients["liar"].late == 4 and not any(each.arrived for each in now.open)
+    give("honest", lambda current: current + near, samples=1)
+    for rate in map(np.float32, 0.6 ** np.arange(16)):
+        give("honest", partial(np.add, rate))
+    assert server.work().done == before + 17, "rates fall late in training"
     store.close()
 
 
@@ -311,6 +373,7 @@ def test_results_that_nobody_was_asked_for_change_nothing(tmp_path: Path) -> Non
         server.serve("a", Offer(0, 0, MOST), None, 1.0)
     assert changed("a", Offer(given.part, given.version, 96))
     assert not changed("a", Offer(given.part, given.version, 96)), "twice"
+    twos += 1
     assert changed("b", Offer(other.part, other.version, 96), now=60.0), "late, and nobody else was quicker"
     done = server.work()
     assert done.samples == 192 and server.serve("c", Offer(0, 0, 0), None, 61.0)[1] is not None
@@ -345,8 +408,8 @@ def test_what_no_client_can_measure_is_left_out(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "parameters")
     server = ParameterServer(GOOD, NUMBERS, store)
     agreed, _ = server.serve("a", Offer(0, 0, 0), np.zeros(NUMBERS, np.float32), 0.0)
-    for accuracy in (None, 0.9, 0.9, 0.9):
+    for number, accuracy in enumerate((None, 0.9, 0.9, 0.9)):
         offer = Offer(agreed.part, agreed.version, 3, accuracy=accuracy)
-        agreed, _ = server.serve("a", offer, np.ones(NUMBERS, np.float32), 1.0)
+        agreed, _ = server.serve("a", offer, np.full(NUMBERS, 1 + number, np.float32), 1.0)
     assert agreed.reached and server.work().means == [pytest.approx(0.9)]
     store.close()

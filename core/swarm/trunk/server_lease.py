@@ -12,17 +12,12 @@ its subtasks is dropped: nobody could check it, and what was done twice has only
 import asyncio
 import contextlib
 import logging
-import struct
 import time
-import zlib
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
-from core.averaging.packing import NOISE, pack, unpack
-from core.contracts.errors import CallRefused, HearthError, NetworkError, ProtocolError
+from core.contracts.errors import CallRefused, CallTimeout, HearthError, NetworkError, ProtocolError
 from core.contracts.net import of_run
 from core.contracts.notices import Notice
 from core.contracts.taking_on import Verdict
@@ -33,35 +28,25 @@ from core.net.method import Context
 from core.net.recurring import Recurring
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import HOSTILE_POINTS, POINTS
+from core.swarm.trunk.ballot import LEAST_RATE
 from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, heir_of, mark, syncer_of
-from core.swarm.trunk.work_generator import Work
+from core.swarm.trunk.server_copy import Copy, dump, most_bytes, samples_of
 
 log = logging.getLogger(__name__)
 
 COPY, HEIR = "trunk.copy", "trunk.heir"
 PART = 0
 """There is one server for the whole trunk."""
-LARGEST_TABLE = 4 << 20
-"""Bytes: of a thousand clients it takes a tenth."""
 ASKED, ASK_S, TRIED = 32, 10.0, 8
 """Peers that an heir asks for their copies, how long, and how many of the newest it tries."""
+AT_ONCE = 8
+"""Of these peers: their copies are as large as the trunk."""
+HEIRS = 3
+"""Peers that are to keep what is here, one after the other, until one does."""
 SAVE_S = 20.0
 """Between two times that a copy is written to the disk, or that a store that broke is tried again."""
 HAND_OVER_S = 5.0
-"""For giving its place to another peer; those who quit do not wait for long."""
-SIZE = struct.Struct("<I")
-_decode = msgspec.msgpack.Decoder(Work).decode
-
-
-class Copy(NamedTuple):
-    """All that a server knows."""
-
-    table: bytes
-    """Of the work."""
-    vector: bytes
-    """The parameters, float32."""
-    turns: int
-    """Of two copies the one with more is the newer."""
+"""For giving its place to another peer; those who quit do not wait for long. Who goes on waits as long as it takes."""
 
 
 class AskCopy(msgspec.Struct, frozen=True, array_like=True):
@@ -78,42 +63,6 @@ class Inherit(msgspec.Struct, frozen=True, array_like=True):
     """The asker is still the server."""
 
 
-def most_bytes(numbers: int) -> int:
-    """What a message of parameters and a table takes at most."""
-    return (NOISE + 2) * numbers + LARGEST_TABLE
-
-
-def dump(copy: Copy) -> bytes:
-    """A copy as it travels."""
-    table = zlib.compress(copy.table, 1)
-    return SIZE.pack(len(table)) + table + pack(np.frombuffer(copy.vector, "<f4"))
-
-
-def load(data: bytes | memoryview, numbers: int) -> Copy:
-    """A copy that has travelled.
-
-    Args:
-        data: of `dump`.
-        numbers: parameters that there are.
-
-    Raises:
-        ProtocolError: it is none.
-    """
-    inflater = zlib.decompressobj()
-    try:
-        end = SIZE.size + SIZE.unpack_from(data)[0]
-        table = inflater.decompress(data[SIZE.size : end], LARGEST_TABLE)
-        turns = _decode(table).turns
-    except (struct.error, zlib.error, msgspec.MsgspecError) as error:
-        raise ProtocolError(f"A server's copy came that cannot be read: {error}.") from error
-    return Copy(table, unpack(data[end:], numbers).tobytes(), turns)
-
-
-def samples_of(copy: Copy) -> int:
-    """On how many samples the parameters of a copy were trained."""
-    return _decode(copy.table).samples
-
-
 class ServerLease:
     """Who the server is, and what is here for its heir."""
 
@@ -126,6 +75,7 @@ class ServerLease:
         store: Callable[[Copy], Awaitable[None]],
         merge: Callable[[str, Copy], Awaitable[None]],
         verdicts: Callable[[Sequence[Copy]], Awaitable[list[Verdict]]],
+        load: Callable[[bytes | memoryview], Copy],
     ) -> None:
         """
         Args:
@@ -136,12 +86,15 @@ class ServerLease:
             store: put a copy in its place.
             merge: have a server mix in what another copy has learnt; a NetworkError if it is to be tried again.
             verdicts: which of some copies do about as well as the best of them.
+            load: a copy that has travelled, as far as it can be true; a ProtocolError if it is none.
         """
-        self._numbers, self._members, self._node = numbers, members, members.node
+        self._members, self._node, self._load_copy = members, members.node, load
         self._stored, self._store, self._merge, self._verdicts = stored, store, merge, verdicts
         self._method, self._heir = of_run(COPY, run_id), of_run(HEIR, run_id)
         self._copy: Copy | None = None
         """The newest that came with an answer, if this PC is not the server."""
+        self._brought: Copy | None = None
+        """What was here at the start, until a server has answered: if all were started again it may lack some."""
         self._shared: Copy | None = None
         """The newest that the server had this PC keep: nobody has tried it."""
         self._left_over: Copy | None = None
@@ -181,26 +134,34 @@ class ServerLease:
         try:
             async with asyncio.timeout(HAND_OVER_S):
                 copy = await self._stored()
+                data = await asyncio.to_thread(dump, copy) if copy else b""
                 while copy and (heir := heir_of(PART, keepers)):
                     del keepers[heir]
                     with contextlib.suppress(NetworkError):
                         call = self._node.call
-                        await call(parse_peer(heir), self._heir, Inherit(), State, dump(copy), deadline_s=HAND_OVER_S)
+                        await call(parse_peer(heir), self._heir, Inherit(), State, data, deadline_s=HAND_OVER_S)
                         return
         except (TimeoutError, HearthError) as error:
             log.info("Nobody was given the place of the run's parameter server: %s", error)
 
     async def share(self) -> None:
-        """Have the heir keep what is here, before this PC's own trainer is told that a result is accepted."""
-        heir = heir_of(PART, {peer: each for peer, each in self._leases.keepers.items() if peer != self._members.me})
-        if not (self.serves and heir and (copy := await self._stored())):
+        """Have an heir keep what is here, before this PC's own trainer is told that a result is accepted."""
+        keepers = {peer: each for peer, each in self._leases.keepers.items() if peer != self._members.me}
+        if not (self.serves and keepers and (copy := await self._stored())):
             return
-        data = await asyncio.to_thread(dump, copy)
-        try:
-            keep = Inherit(keeps=True)
-            await self._node.call(parse_peer(heir), self._heir, keep, State, data, deadline_s=HAND_OVER_S)
-        except NetworkError as error:
-            log.info("No other peer has the newest parameters yet: %s", error)
+        data, keep = await asyncio.to_thread(dump, copy), Inherit(keeps=True)
+        deadline_s = HAND_OVER_S + len(data) / LEAST_RATE
+        for _ in range(HEIRS):
+            if (heir := heir_of(PART, keepers)) is None:
+                return
+            del keepers[heir]
+            try:
+                await self._node.call(parse_peer(heir), self._heir, keep, State, data, deadline_s=deadline_s)
+                return
+            except NetworkError as error:
+                log.info("No other peer has the newest parameters yet: %s", error)
+                if not isinstance(error, CallRefused):
+                    self._leases.failed(heir)  # nor will it have the next ones
 
     def broke(self) -> None:
         """What is here cannot be used: another peer is to be the server."""
@@ -223,12 +184,17 @@ class ServerLease:
         Raises:
             CallTimeout: it took longer.
         """
-        await self._loaded.wait()
+        deadline = time.monotonic() + patience_s
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._loaded.wait()
+        except TimeoutError:
+            raise CallTimeout("What this PC keeps of the run's parameters is not read yet.") from None
         if not (self._node.hushed or not self._members.dht.contacts()):
-            return await self._leases.syncer(PART, patience_s)
+            return await self._leases.syncer(PART, deadline - time.monotonic())
         if not self._is_alone:
             await self._save()
-            self._is_alone, self._copy = True, None
+            self._is_alone, self._copy, self._brought = True, None, None
         return self._members.me
 
     def failed(self, server: str, gone: bool) -> None:
@@ -257,8 +223,13 @@ class ServerLease:
             server: who it is.
             copy: that was tried.
         """
-        if not (self.serves or self._is_alone) and copy.turns >= self.turns:
-            self._copy, self.turns, self._passed_on = copy, copy.turns, samples_of(copy)
+        if not (self.serves or self._is_alone):
+            if self._brought and samples_of(self._brought) > samples_of(copy):
+                self._left_over, self.turns = self._brought, 0
+                self._tending.wake.set()
+            self._brought = None
+            if copy.turns >= self.turns:
+                self._copy, self.turns, self._passed_on = copy, copy.turns, samples_of(copy)
         self._followed, self._heard = server, time.monotonic()
         self._leases.served(server)
 
@@ -293,11 +264,12 @@ class ServerLease:
 
     async def _load(self) -> None:
         try:
-            self._copy = await self._stored()
+            self._copy = self._brought = await self._stored()
             self._saved = self.turns = self._copy.turns if self._copy else 0
         except HearthError:
             self.broke()
-        self._loaded.set()
+        finally:
+            self._loaded.set()
 
     async def _save(self) -> None:
         """Write down what is known of another server; where that works, a store that broke is whole again."""
@@ -317,8 +289,12 @@ class ServerLease:
         """Go on from the newest copy of those that are about as good as the best one."""
         keepers = self._leases.keepers
         others = sorted(keepers.keys() - {self._members.me}, key=lambda peer: -keepers[peer].versions.get(PART, 0))
-        told = dict(zip(others, await asyncio.gather(*map(self._ask, others[:ASKED])), strict=False))
-        given = sorted(((copy, peer) for peer, copy in told.items() if copy), key=lambda one: -one[0].turns)[:TRIED]
+        given = list[tuple[Copy, str]]()
+        for first in range(0, min(ASKED, len(others)), AT_ONCE):
+            asked = others[first : min(ASKED, first + AT_ONCE)]
+            told = zip(await asyncio.gather(*map(self._ask, asked)), asked, strict=True)
+            given += ((copy, peer) for copy, peer in told if copy)
+            given = sorted(given, key=lambda one: -one[0].turns)[:TRIED]
         mine = self._copy or await self._stored()
         newest = await self._newest([*given, *((copy, "") for copy in (mine, self._shared, self._left_over) if copy)])
         self._shared = None
@@ -326,7 +302,7 @@ class ServerLease:
             if self._is_alone:
                 self._left_over = await self._stored()
             await self._begin(newest)
-        self.serves, self._is_alone, self._copy = True, False, None
+        self.serves, self._is_alone, self._copy, self._brought = True, False, None, None
         log.info("Is the run's parameter server, from turn %d on.", self.turns)
         if self._left_over and self._left_over is not newest:
             await self._merge(self._members.me, self._left_over)
@@ -358,7 +334,7 @@ class ServerLease:
         name = parse_peer(peer)
         try:
             _, data = await self._node.call(name, self._method, AskCopy(self.turns), State, deadline_s=ASK_S)
-            return load(data, self._numbers) if data else None
+            return await asyncio.to_thread(self._load_copy, data) if data else None
         except ProtocolError:
             self._node.strike(name, HOSTILE_POINTS)
         except NetworkError as error:
@@ -372,14 +348,14 @@ class ServerLease:
         if copy is None or copy.turns <= request.turns:
             return State(), b""
         self._passed_on = samples_of(copy)
-        return State(), dump(copy)
+        return State(), await asyncio.to_thread(dump, copy)
 
     async def _inherit(self, request: Inherit, payload: bytes, context: Context) -> State:
         """The server leaves and this peer is the next one, or will be if that one dies."""
         if syncer_of(PART, self._leases.keepers) != peer_text(context.peer):
             raise CallRefused("You are not the run's parameter server, as far as this peer knows.")
         try:
-            copy = load(payload, self._numbers)
+            copy = await asyncio.to_thread(self._load_copy, payload)
         except ProtocolError:
             self._node.strike(context.peer, HOSTILE_POINTS)
             raise

@@ -31,9 +31,11 @@ from core.pipe.frames import Payload
 from core.swarm.members import Members
 from core.swarm.placement import rank
 from core.swarm.trunk.agreement import HOSTILE_POINTS, NOBODY, POINTS, Agreement, Most, Who, anything
+from core.swarm.trunk.merging import merge
 from core.swarm.trunk.parameter_server import STOPPED_S, ParameterServer
 from core.swarm.trunk.parameter_store import ParameterStore, open_store
-from core.swarm.trunk.server_lease import Copy, ServerLease, dump, load, samples_of
+from core.swarm.trunk.server_copy import Copy, dump, load
+from core.swarm.trunk.server_lease import ServerLease
 from core.swarm.trunk.work_generator import CLIENTS, NAME
 
 log = logging.getLogger(__name__)
@@ -43,10 +45,14 @@ SERVER_S = 60.0
 FILE = "parameters.sqlite"
 FAR_POINTS = 1.0
 """For a result that is far from all others', as an honest one is that comes very late."""
-WORTH = 0.5
-"""Of a server's samples: what was trained on fewer under another one is not mixed in."""
 IDLE = 3.0
 """Times the time-out: within it each subtask is done or given to another trainer, so that every one gets some."""
+REFUSALS = 3
+"""In a row of what the manifest's servers give: then that is the measure, as they have nothing better."""
+LEAVE_S = 5.0
+"""For closing the store, whose server may not answer."""
+COSTS = 250_000
+"""Parameters of which a question costs as much as one call."""
 STEP = 3.2
 """Learning rates by which a step of Adam changes a number at most (Kingma and Ba, 2015, section 2.1)."""
 R = TypeVar("R")
@@ -79,6 +85,10 @@ class ParameterServers(Agreement):
         self._left = False
         self._best = b""
         """The best parameters that servers gave, as far as these were tried; none: nobody knows any."""
+        self._refused = 0
+        """Times in a row that what the manifest's servers gave was refused."""
+        self._asking = set[str]()
+        """Peers that are served now."""
         self._known: PartStatus | None = None
         self._given = Newest[str, tuple[float, int]](CLIENTS)
         """When the last subtask of each trainer was mixed in, as far as this peer knows, unix time, and its samples."""
@@ -88,11 +98,19 @@ class ParameterServers(Agreement):
         """Questions of the trainer here on their way, and when it asks again for work."""
         if not named:
             self._lease = ServerLease(
-                manifest.run_id, self._numbers, members, self._stored, self._put, self._merge, self._verdicts
+                manifest.run_id,
+                self._numbers,
+                members,
+                self._stored,
+                self._put,
+                self._merge,
+                self._verdicts,
+                self._load,
             )
         if members.me in rules.servers or not named:
             size = (NOISE + 2) * self._numbers + 1024
-            members.node.register(self._method, Offer, self._answer, max_payload=size)
+            cost = max(1.0, self._numbers / COSTS)
+            members.node.register(self._method, Offer, self._answer, max_payload=size, cost=cost)
 
     async def __aenter__(self) -> "ParameterServers":
         if self._lease:
@@ -103,9 +121,11 @@ class ParameterServers(Agreement):
         if self._lease:
             await self._lease.stop()
         if self._store is not None:
-            await self._aside(self._store.close)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LEAVE_S):
+                    await self._aside(self._store.close)
         self._left = True
-        self._thread.shutdown()
+        self._thread.shutdown(wait=False)
 
     def status(self) -> list[PartStatus]:
         return [self._known] if self._known else []
@@ -164,9 +184,11 @@ class ParameterServers(Agreement):
             self._best = answer or self._best
             if self._lease and offer.samples and agreed.counted:
                 await self._lease.share()
-            return me, agreed, answer
+            return me, msgspec.structs.replace(agreed, samples=min(agreed.samples, self._most().samples)), answer
         packed = await self._aside(lambda: pack(np.frombuffer(payload, "<f4")) if payload else b"")
         failed: NetworkError | None = None
+        have = list[bool]()
+        """Whether they keep anything, of those that answered."""
         for server in servers:
             left_s = min(SERVER_S, deadline - time.monotonic())
             if left_s <= 0:
@@ -187,6 +209,7 @@ class ParameterServers(Agreement):
                 if self._lease:
                     self._lease.failed(server, gone=not isinstance(error, CallRefused))
                 continue
+            have.append(bool(answer))
             if not answer and (payload or self._best):
                 if self._lease:
                     self._lease.failed(server, gone=False)
@@ -203,6 +226,9 @@ class ParameterServers(Agreement):
                 failed = NetworkError(f"Server {server[:8]} answered with no parameters: {error}")
             except Untrusted as error:
                 failed = error
+        if have and not any(have) and not self._lease and self._best and payload is not self._best:
+            log.warning("The run's servers keep nothing any more. They begin with the best that is known here.")
+            return await self._ask(Offer(0, 0, 0), self._best, deadline)
         raise failed or NetworkError("No parameter server could be asked in time.")
 
     def _note_work(self, server: str, *, gives: bool) -> None:
@@ -222,7 +248,7 @@ class ParameterServers(Agreement):
             ProtocolError: they are none.
             NetworkError: they are not, or that cannot be told now.
         """
-        copy = await self._aside(partial(load, answer, self._numbers)) if self._lease else None
+        copy = await self._aside(partial(self._load, answer)) if self._lease else None
         vector = copy.vector if copy else await self._aside(partial(self._unpacked, answer))
         if not self._best and self._lease and (stored := await self._stored()):
             self._best = stored.vector
@@ -230,11 +256,13 @@ class ParameterServers(Agreement):
         compared = await self.compare([{0: state} for state in states])
         if (verdict := compared.verdicts[0]) != "good":
             log.warning("The parameters that server %s gave are %s.", server[:8], verdict)
-            self._members.node.strike(parse_peer(server), POINTS[verdict])
+            self._refused += 1
             if self._lease:
+                self._members.node.strike(parse_peer(server), POINTS[verdict])
                 self._lease.distrust(server)
-            raise Untrusted(f"The parameters that server {server[:8]} gave are of no use.")
-        self._best = states[compared.best]
+            if self._lease or self._refused <= REFUSALS:
+                raise Untrusted(f"The parameters that server {server[:8]} gave are of no use.")
+        self._best, self._refused = vector if verdict != "good" else states[compared.best], 0
         if copy and self._lease:
             self._lease.received(server, copy)
         return vector
@@ -250,6 +278,8 @@ class ParameterServers(Agreement):
         if not self._is_server:
             raise CallRefused("This peer is not the run's parameter server. Ask another one.")
         peer, node, far = peer_text(context.peer), self._members.node, list[float]()
+        if peer in self._asking:
+            raise CallRefused("You have asked already. Ask again when you have the answer.")
         voice = node.pool.voter(context.peer).hex()[:NAME]
 
         def serve() -> tuple[Agreed, bytes, PartStatus | None]:
@@ -261,12 +291,15 @@ class ParameterServers(Agreement):
             packed = dump(copy) if copy else pack(np.frombuffer(answer, "<f4"))
             return agreed, packed, self._part(self._members.me, agreed, answer)
 
+        self._asking.add(peer)
         try:
             agreed, packed, part = await self._at_the_store(serve)
         except ProtocolError as error:
             log.warning("Peer %s offered what no network learns with: %s", peer[:8], error)
             node.strike(context.peer, HOSTILE_POINTS)
             raise
+        finally:
+            self._asking.discard(peer)
         for times in far:
             log.warning("Peer %s offered parameters %.0f times as far away as others.", peer[:8], times)
             node.strike(context.peer, FAR_POINTS)
@@ -291,7 +324,7 @@ class ParameterServers(Agreement):
     ) -> tuple[Agreed, bytes]:
         try:
             vector = np.frombuffer(payload, "<f4") if payload else None
-            agreed, current = self._server().serve(client, offer, vector, time.time(), far, voice)
+            agreed, current = self._server().serve(client, offer, vector, self._members.dht.clock.now(), far, voice)
             if self._lease and current is not None:
                 self._lease.turns += 1
         except (NetworkError, DataFolderError):  # it may be back soon, with a new connection
@@ -304,7 +337,11 @@ class ParameterServers(Agreement):
     def _server(self) -> ParameterServer:
         if self._store is None:
             self._store = open_store(self._rules.store, self._run_id, self._folder / FILE)
-        return ParameterServer(self._rules, self._numbers, self._store, self._reach, self._most_samples)
+        epochs = 1 + self._most().samples // (self._most_samples * self._rules.parts)
+        return ParameterServer(self._rules, self._numbers, self._store, self._reach, self._most_samples, epochs)
+
+    def _load(self, data: bytes | memoryview) -> Copy:
+        return load(data, self._numbers, self._rules, self._members.dht.clock.now(), self._most().samples)
 
     async def _stored(self) -> Copy | None:
         return await self._aside(lambda: self._server().copy())
@@ -313,7 +350,7 @@ class ParameterServers(Agreement):
         await self._aside(lambda: self._server().put(copy))
 
     async def _merge(self, server: str, copy: Copy) -> None:
-        """Have a server mix in what was learnt here while this PC was one: as the result of a subtask that it gives."""
+        """Have a server mix in what was learnt here while this PC was one."""
 
         async def ask(offer: Offer, payload: bytes) -> tuple[Agreed, bool]:
             if server == self._members.me:
@@ -324,16 +361,7 @@ class ParameterServers(Agreement):
                 agreed, answer = await call(peer, self._method, offer, Agreed, packed, deadline_s=SERVER_S)
             return agreed, bool(answer)
 
-        samples = samples_of(copy)
-        agreed, has_begun = await ask(Offer(0, 0, 0), b"")
-        if agreed.reached or samples < max(1.0, WORTH * agreed.samples):
-            log.info("What was learnt here is of %d samples, the server's of %d: it goes on.", samples, agreed.samples)
-            return
-        if agreed.again_s:
-            raise NetworkError("The server has no subtask now in whose place it could take what was learnt here.")
-        taken = min(samples, self._most_samples) if has_begun else 0
-        agreed, _ = await ask(Offer(agreed.part, agreed.version, taken), copy.vector)
-        log.info("What was learnt here, of %d samples, was given to the server.", samples)
+        await merge(ask, copy, self._most_samples)
 
     async def _at_the_store(self, work: Callable[[], R]) -> R:
         """As `_aside`; a server by lease whose store breaks is none any more."""

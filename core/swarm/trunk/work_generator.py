@@ -4,13 +4,14 @@ A table and the rules by which it changes. Time is an argument, and the table is
 the parameters, so that any server can go on with it when another has died.
 """
 
+import math
 import statistics
 from collections.abc import Collection
 from typing import Annotated, TypeVar
 
 import msgspec
 
-from core.contracts.trunk import MOST, PARTS, Accuracy, Part, VcAsgd, Whole, check_possible
+from core.contracts.trunk import MOST, PARTS, Accuracy, Line, Part, VcAsgd, Whole, check_possible
 
 T = TypeVar("T")
 AHEAD = 4
@@ -26,6 +27,8 @@ EPOCHS = 1000
 """Whose means are kept."""
 DISTANCES, KNOWN = 8, 8
 """Of the results of each voice, kept; and so many results in all tell what is usual."""
+VECTORS = 16
+"""Of each client, that it was given or returned, and that are known again."""
 LATE = 15
 """Clients before the last one whose result of a subtask is still taken when it comes late."""
 ASSIMILATION_S = 60.0
@@ -37,8 +40,7 @@ RETRY_SHARE = 0.5
 class Subtask(msgspec.Struct, frozen=True, array_like=True):
     """One pass over one part of the data."""
 
-    epoch: Annotated[int, msgspec.Meta(ge=0, le=MOST // PARTS)]
-    """Counted from 1."""
+    epoch: Annotated[int, msgspec.Meta(ge=1, le=MOST // PARTS)]
     part: Part
 
 
@@ -46,6 +48,9 @@ NAME = 64
 """Letters of a client's, or a voice's, at most."""
 Name = Annotated[str, msgspec.Meta(max_length=NAME)]
 Distance = Annotated[float, msgspec.Meta(ge=0.0, le=1e30)]
+When = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
+"""Unix time."""
+Seconds = Annotated[float, msgspec.Meta(ge=0.0, le=1e6)]
 
 
 class Open(msgspec.Struct, array_like=True):
@@ -54,13 +59,13 @@ class Open(msgspec.Struct, array_like=True):
     subtask: Subtask
     client: Name | None = None
     """Who trains on it; None: it waits for somebody."""
-    due: float = 0.0
+    due: When = 0.0
     """When it is given to another one."""
     arrived: bool = False
     """Its result is there and is being assimilated."""
     late: Annotated[list[Name], msgspec.Meta(max_length=LATE + 1)] = []
     """Clients that had it and did not return it in time."""
-    since: float = 0.0
+    since: When = 0.0
     """When this client was given it first."""
 
 
@@ -72,6 +77,8 @@ class Client(msgspec.Struct, array_like=True):
     parts: set[Part] = set()
     """Of the data, that it has been given: it has these files."""
     voice: Name = ""
+    vectors: Annotated[list[Line], msgspec.Meta(max_length=VECTORS)] = []
+    """Digests of the last parameters that it was given, and of its last results: who returns one has learnt nothing."""
 
     @property
     def reliability(self) -> float:
@@ -87,7 +94,9 @@ class Work(msgspec.Struct):
     open: Annotated[list[Open], msgspec.Meta(max_length=AHEAD * PARTS)] = []
     clients: Annotated[dict[Name, Client], msgspec.Meta(max_length=CLIENTS)] = {}
     """In the order in which they were heard of."""
-    judged: Annotated[dict[Whole, list[Accuracy]], msgspec.Meta(max_length=AHEAD)] = {}
+    judged: Annotated[
+        dict[Whole, Annotated[list[Accuracy], msgspec.Meta(max_length=PARTS)]], msgspec.Meta(max_length=AHEAD)
+    ] = {}
     """Accuracies of what the subtasks began with, by epoch that is not complete."""
     said: Annotated[dict[Name, tuple[Whole, Accuracy]], msgspec.Meta(max_length=CLIENTS)] = {}
     """The accuracy that each voice told of its last epoch, and that epoch; who told last is last."""
@@ -106,6 +115,10 @@ class Work(msgspec.Struct):
     ] = {}
     """Distances of the last results of each voice from the servers' parameters, as they arrived; who gave last is
     last."""
+    took: Annotated[
+        dict[Name, Annotated[list[Seconds], msgspec.Meta(max_length=DISTANCES)]], msgspec.Meta(max_length=CLIENTS)
+    ] = {}
+    """From a subtask's giving to its result, as `spans`."""
 
     def __post_init__(self) -> None:
         check_possible(self.turns, self.generated * PARTS)
@@ -186,6 +199,8 @@ class WorkGenerator:
         self._heard_of(client)
         for each in self.work.open:
             if each.subtask == subtask and not each.arrived and (each.client == client or client in each.late):
+                if each.client != client:
+                    each.since = now - self._rules.timeout_s  # it had it before the one that has it now
                 each.client, each.due, each.arrived = client, now + ASSIMILATION_S, True
                 return True
         return False
@@ -193,10 +208,17 @@ class WorkGenerator:
     def usual(self) -> float | None:
         """The median distance of results from the servers' parameters, in which each voice counts once however many it
         gives; None: too few have come."""
+        medians = self._medians()
+        return (statistics.median(medians) or None) if medians else None
+
+    def least(self) -> float:
+        """The median distance of the voice whose results are nearest; 0: too few have come. Of those that have gone
+        some came further, as rates fall."""
+        return min(self._medians(), default=0.0)
+
+    def _medians(self) -> list[float]:
         spans = self.work.spans.values()
-        if sum(map(len, spans)) < KNOWN:
-            return None
-        return statistics.median(statistics.median(each) for each in spans) or None
+        return [statistics.median(each) for each in spans] if sum(map(len, spans)) >= KNOWN else []
 
     def finish(self, client: str, subtask: Subtask, samples: int, distance: float, voice: str) -> None:
         """A result that was reserved is assimilated.
@@ -208,12 +230,50 @@ class WorkGenerator:
             distance: of it from the servers' parameters, if it was much further as far as it was believed.
             voice: all clients of it count as one in what is usual, and good enough.
         """
-        spans = self.work.spans
-        _last(spans, voice, [*spans.get(voice, [])[1 - DISTANCES :], distance])
-        self._heard_of(client).returned += 1
+        _add(self.work.spans, voice, distance)
+        for each in self.work.open:
+            if each.subtask == subtask and each.arrived:
+                took_s = each.due - ASSIMILATION_S - each.since  # clocks of servers differ
+                _add(self.work.took, voice, min(max(0.0, took_s), RENEWED * self._rules.timeout_s))
+        known = self._heard_of(client)
+        known.returned = _more(known.returned)
         self.work.open = [each for each in self.work.open if each.subtask != subtask]
-        self.work.done += 1
-        self.work.samples += samples
+        self.work.done = _more(self.work.done)
+        self.work.samples = _more(self.work.samples, samples)
+
+    def refuse(self, client: str, subtask: Subtask) -> None:
+        """A result that was reserved is none: its subtask is given to another one.
+
+        Args:
+            client: whose it was.
+            subtask: what it was given.
+        """
+        known = self._heard_of(client)
+        known.late = _more(known.late)
+        for each in self.work.open:
+            if each.subtask == subtask:
+                each.client, each.arrived = None, False
+                each.late = [name for name in each.late if name != client]
+
+    def know(self, client: str, vector: bytes) -> None:
+        """Know again what a client was given, or returned.
+
+        Args:
+            client: its name.
+            vector: the parameters' digest.
+        """
+        known = self._heard_of(client)
+        if vector not in known.vectors:
+            known.vectors = [*known.vectors[1 - VECTORS :], vector]
+
+    def knows(self, client: str, vector: bytes) -> bool:
+        """Whether a client has learnt nothing.
+
+        Args:
+            client: its name.
+            vector: the digest of what it returns.
+        """
+        return vector in self._heard_of(client).vectors
 
     def judge(self, subtask: Subtask, accuracy: float, voice: str) -> None:
         """Note how good the servers' parameters were; an epoch's mean that is good enough ends the job, unless half of
@@ -240,8 +300,8 @@ class WorkGenerator:
     def _expire(self, now: float) -> None:
         for each in self.work.open:
             if each.client is not None and each.due <= now:
-                if each.client in self.work.clients:
-                    self.work.clients[each.client].late += 1
+                if known := self.work.clients.get(each.client):
+                    known.late = _more(known.late)
                 each.late = [*each.late[-LATE:], each.client]
                 each.client, each.arrived = None, False
 
@@ -256,16 +316,24 @@ class WorkGenerator:
 
     def _held_up(self, known: Client, now: float) -> list[Open]:
         """The subtask, if there is one, for which this client need not wait: of those that others have for longer than
-        the time-out, or, if this one returns what it is given, that those have which have returned nothing yet, or
-        seldom, the one that was given first. Else one name that keeps a subtask would have all wait for it."""
-        since, trusted = now - self._rules.timeout_s, known.reliability > RETRY_SHARE
+        the time-out, or, if this one returns what it is given, that those have for longer than results take which have
+        returned nothing yet, or seldom, the one that was given first. Else one name that keeps a subtask would have all
+        wait for it. Who answers at once does not tell how long results take: it would get all that newcomers have."""
+        trusted = known.reliability > RETRY_SHARE
+        by_others, by_all = self._takes_s(but=known.voice), self._takes_s()
         held = list[Open]()
         for each in self.work.open:
-            holder = self.work.clients.get(each.client or "", Client())
-            is_late = each.since <= since and known.reliability >= RETRY_SHARE and holder.voice != known.voice
-            if not each.arrived and (is_late or (trusted and holder.reliability <= RETRY_SHARE)):
+            holder, held_s = self.work.clients.get(each.client or "", Client()), now - each.since
+            is_late = held_s >= self._rules.timeout_s and known.reliability >= RETRY_SHARE
+            is_slow = held_s >= (by_all if holder.late else by_others) and holder.reliability <= RETRY_SHARE
+            if not each.arrived and ((is_late and holder.voice != known.voice) or (trusted and is_slow)):
                 held.append(each)
         return [min(held, key=lambda each: each.since)] if held else []
+
+    def _takes_s(self, but: str = "") -> float:
+        """How long a result usually takes; each voice counts once, except one. As long as the time-out if none came."""
+        took = [statistics.median(each) for voice, each in self.work.took.items() if voice != but]
+        return min(statistics.median_high(took) if took else math.inf, self._rules.timeout_s)
 
     def _crowded(self, known: Client) -> bool:
         """Whether those of this client's voice, or those who have returned nothing yet, as this one, have enough."""
@@ -285,6 +353,16 @@ class WorkGenerator:
             del clients[next((name for name, each in clients.items() if not each.returned), next(iter(clients)))]
         clients[client] = known
         return known
+
+
+def _add(table: dict[str, list[float]], voice: str, value: float) -> None:
+    """Put a value at the end of a voice's last ones."""
+    _last(table, voice, [*table.get(voice, [])[1 - DISTANCES :], value])
+
+
+def _more(count: int, by: int = 1) -> int:
+    """A count that never grows too large to be read again: it may have come from a liar."""
+    return min(MOST, count + by)
 
 
 def _last(table: dict[str, T], voice: str, value: T) -> None:

@@ -21,8 +21,9 @@ from core.identity import peer_text
 from core.net.method import Context
 from core.swarm.members import Members
 from core.swarm.trunk.leases import Leases, mark
-from core.swarm.trunk.server_lease import COPY, AskCopy, Copy
-from core.swarm.trunk.server_lease import dump as dump_copy
+from core.swarm.trunk.server_copy import Copy
+from core.swarm.trunk.server_copy import dump as dump_copy
+from core.swarm.trunk.server_lease import COPY, AskCopy
 from core.swarm.trunk.standings import Standings
 from core.swarm.trunk.vectors import Vectors, Whole
 from core.swarm.trunk.work_generator import Work
