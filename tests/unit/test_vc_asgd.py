@@ -26,6 +26,7 @@ from core.contracts.taking_on import CompareTrunks, Verdict
 from core.contracts.trunk import Agreed, Offer, VcAsgd
 from core.contracts.trunk_calls import Keeper, State
 from core.contracts.trunk_status import GiverStatus, ReducerStatus
+from core.dht.clock import NetworkClock
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
 from core.identity import peer_text
@@ -560,6 +561,15 @@ async def test_servers_that_keep_nothing_any_more_begin_with_the_best_that_a_cli
         offer = Offer(agreed.part, agreed.version, 32)
         agreed, answer = await at_client.agree(offer, np.full(NUMBERS, 2, np.float32).tobytes(), 1e9)
         assert answer == ones and not agreed.counted and not agreed.again_s
+
+
+async def test_times_in_the_table_are_the_networks(tmp_path: Path) -> None:
+    async with peer() as here, agreement_at(here, run_of(here), tmp_path) as agreement:
+        here.dht.clock = NetworkClock(lambda: time.time() + 1e6)
+        await agreement.agree(Offer(0, 0, 0), np.ones(NUMBERS, np.float32).tobytes(), 1e9)
+        at_server = cast(ParameterServers, agreement)
+        work = await at_server._aside(lambda: at_server._server().work())
+        assert work.open[0].since > time.time() + 5e5
 
 
 async def test_a_peer_asks_one_question_at_a_time(tmp_path: Path) -> None:
