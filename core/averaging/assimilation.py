@@ -72,17 +72,3 @@ def bring_near(server: Numbers, client: Numbers, usual: float) -> tuple[Numbers,
     difference *= np.float32(usual / distance)
     difference += server
     return difference, distance
-
-
-def expected_s(subtasks: int, at_once: int, subtask_s: float, timeout_s: float, lost: float) -> float:
-    """Seconds that a job takes if clients go away: n t_e + n p t_o with n = n_s / (n_c n_tc) (section IV-E).
-
-    Args:
-        subtasks: n_s, of all epochs.
-        at_once: n_c n_tc, that all clients together work on.
-        subtask_s: t_e, that one takes.
-        timeout_s: t_o, after which it is given to another client.
-        lost: p, the share of subtasks whose client goes away.
-    """
-    rounds = subtasks / at_once
-    return rounds * subtask_s + rounds * lost * timeout_s

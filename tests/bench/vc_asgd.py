@@ -22,7 +22,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.averaging.assimilation import expected_s
 from core.averaging.codecs import Numbers
 from core.contracts import manifest
 from core.contracts.trunk import Offer, VcAsgd
@@ -228,6 +227,20 @@ def lost_clients() -> list[dict[str, Any]]:
         mean = statistics.mean(taken / expected for taken, expected in ratios)
         rows.append({"lost": lost, "hours": round(ratios[0][0] / 3600, 2), "of_expected": round(mean, 3)})
     return rows
+
+
+def expected_s(subtasks: int, at_once: int, subtask_s: float, timeout_s: float, lost: float) -> float:
+    """Seconds that a job takes if clients go away: n t_e + n p t_o with n = n_s / (n_c n_tc) (section IV-E).
+
+    Args:
+        subtasks: n_s, of all epochs.
+        at_once: n_c n_tc, that all clients together work on.
+        subtask_s: t_e, that one takes.
+        timeout_s: t_o, after which it is given to another client.
+        lost: p, the share of subtasks whose client goes away.
+    """
+    rounds = subtasks / at_once
+    return rounds * subtask_s + rounds * lost * timeout_s
 
 
 def seconds_taken(setup: Setup, subtasks: int, seed: int) -> tuple[float, float]:

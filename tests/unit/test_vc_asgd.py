@@ -35,7 +35,7 @@ from core.pipe.calls import Calls
 from core.swarm.members import Members
 from core.swarm.trunk import vc_asgd
 from core.swarm.trunk.agreement import HOSTILE_POINTS, Agreement, agreement_of
-from core.swarm.trunk.leases import Leases, heir_of, mark, syncer_of
+from core.swarm.trunk.leases import Leases, heirs_of, mark, syncer_of
 from core.swarm.trunk.parameter_server import WORK, ParameterServer
 from core.swarm.trunk.parameter_store import SqliteStore
 from core.swarm.trunk.server_copy import Copy, samples_of
@@ -675,7 +675,7 @@ async def test_the_next_heir_keeps_what_the_first_does_not_take(tmp_path: Path) 
             return {peer: each for peer, each in server._lease._leases.keepers.items() if peer in made}
 
         await until(lambda: len(heirs()) == 2, "both are known")
-        first = heir_of(0, heirs())
+        first = heirs_of(0, heirs())[0]
         assert first
         made[first]._members.node.register(of_run(HEIR, run.run_id), Inherit, refuse, max_payload=1 << 24)
         [second] = (each._lease for peer, each in made.items() if peer != first)

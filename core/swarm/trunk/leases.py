@@ -264,8 +264,3 @@ def heirs_of(part: int, keepers: Mapping[str, Keeper]) -> list[str]:
 
 def _best_first(part: int, peers: Iterable[str], keepers: Mapping[str, Keeper]) -> list[str]:
     return sorted(peers, key=lambda peer: (keepers[peer].versions.get(part, 0), rank(part, peer)), reverse=True)
-
-
-def heir_of(part: int, keepers: Mapping[str, Keeper]) -> str | None:
-    """Who is the first to claim it; arguments as for `heirs_of`."""
-    return next(iter(heirs_of(part, keepers)), None)

@@ -5,7 +5,8 @@ section III-D). It is a file of SQLite, unless the address names a Redis or Post
 import sqlite3
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
@@ -53,6 +54,22 @@ class ParameterStore(ABC):
     @abstractmethod
     def close(self) -> None:
         """Leave it to the others."""
+
+
+@contextmanager
+def reaching(server: str, *errors: type[Exception]) -> Iterator[None]:
+    """Ask a store's server, whose own errors become network errors.
+
+    Args:
+        server: its kind, for people.
+        errors: those.
+    """
+    try:
+        yield
+    except errors as error:
+        raise NetworkError(
+            f"The {server} server of the run's parameters did not do what it was asked: {error}."
+        ) from error
 
 
 class SqliteStore(ParameterStore):

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import psycopg
 
-from core.contracts.errors import NetworkError
-from core.swarm.trunk.parameter_store import PATIENCE_S, Change, ParameterStore, R
+from core.swarm.trunk.parameter_store import PATIENCE_S, Change, ParameterStore, R, reaching
+
+POSTGRESQL = "PostgreSQL"
 
 _TABLE = """CREATE TABLE IF NOT EXISTS hearth_trunk (
     run TEXT, name TEXT, value BYTEA, PRIMARY KEY (run, name))"""
@@ -29,7 +30,7 @@ class PostgresqlStore(ParameterStore):
             run_id: Of the run.
         """
         self._run = run_id
-        with _failing(psycopg.Error, ValueError):  # as of a name that is none
+        with reaching(POSTGRESQL, psycopg.Error, ValueError):  # as of a name that is none
             self._connection = psycopg.connect(address, autocommit=True, connect_timeout=int(PATIENCE_S))
         with self._reaching():
             self._connection.execute(f"SET statement_timeout = '{PATIENCE_S:.0f}s'")
@@ -63,7 +64,7 @@ class PostgresqlStore(ParameterStore):
         patience.daemon = True
         patience.start()
         try:
-            with _failing(psycopg.Error):
+            with reaching(POSTGRESQL, psycopg.Error):
                 yield
         finally:
             patience.cancel()
@@ -74,16 +75,6 @@ class PostgresqlStore(ParameterStore):
             socket.fromfd(self._connection.fileno(), socket.AF_INET, socket.SOCK_STREAM) as line,
         ):
             line.shutdown(socket.SHUT_RDWR)
-
-
-@contextlib.contextmanager
-def _failing(*errors: type[Exception]) -> Iterator[None]:
-    try:
-        yield
-    except errors as error:
-        raise NetworkError(
-            f"The PostgreSQL server of the run's parameters did not do what it was asked: {error}."
-        ) from error
 
 
 STORE = PostgresqlStore

@@ -1,12 +1,11 @@
 """Parameters of VC-ASGD on a Redis server."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import redis
 
 from core.contracts.errors import NetworkError
-from core.swarm.trunk.parameter_store import PATIENCE_S, Change, ParameterStore, R
+from core.swarm.trunk.parameter_store import PATIENCE_S, Change, ParameterStore, R, reaching
+
+REDIS = "Redis"
 
 
 class RedisStore(ParameterStore):
@@ -20,24 +19,24 @@ class RedisStore(ParameterStore):
             run_id: Of the run.
         """
         self._prefix = f"hearth:{run_id}:"
-        with _failing(redis.RedisError, ValueError, TypeError):  # as of a name, or an option, that is none
+        with reaching(REDIS, redis.RedisError, ValueError, TypeError):  # as of a name, or an option, that is none
             self._client = redis.Redis.from_url(address, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)
             self._client.ping()
 
     def read(self, name: str) -> bytes | None:
-        with _failing(redis.RedisError):
+        with reaching(REDIS, redis.RedisError):
             value = self._client.get(self._prefix + name)
         assert value is None or isinstance(value, bytes)
         return value
 
     def write(self, name: str, value: bytes) -> None:
-        with _failing(redis.RedisError):
+        with reaching(REDIS, redis.RedisError):
             self._client.set(self._prefix + name, value)
 
     def change(self, name: str, change: Change[R]) -> R:
         key = self._prefix + name
         lock = self._client.lock(f"{key}:lock", timeout=PATIENCE_S, blocking_timeout=PATIENCE_S, sleep=0.001)
-        with _failing(redis.RedisError), lock, self._client.pipeline() as pipe:
+        with reaching(REDIS, redis.RedisError), lock, self._client.pipeline() as pipe:
             value, result = change(self.read(name))
             # Who was frozen while it held the lock may have lost it.
             pipe.watch(lock.name)  # type: ignore[no-untyped-call]
@@ -50,16 +49,6 @@ class RedisStore(ParameterStore):
 
     def close(self) -> None:
         self._client.close()
-
-
-@contextmanager
-def _failing(*errors: type[Exception]) -> Iterator[None]:
-    try:
-        yield
-    except errors as error:
-        raise NetworkError(
-            f"The Redis server of the run's parameters did not do what it was asked: {error}."
-        ) from error
 
 
 STORE = RedisStore

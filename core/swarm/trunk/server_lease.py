@@ -29,7 +29,7 @@ from core.net.recurring import Recurring
 from core.swarm.members import Members
 from core.swarm.trunk.agreement import HOSTILE_POINTS, POINTS
 from core.swarm.trunk.ballot import LEAST_RATE
-from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, heir_of, mark, syncer_of
+from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, heirs_of, mark, syncer_of
 from core.swarm.trunk.server_copy import Copy, dump, most_bytes, samples_of
 
 log = logging.getLogger(__name__)
@@ -135,8 +135,7 @@ class ServerLease:
             async with asyncio.timeout(HAND_OVER_S):
                 copy = await self._stored()
                 data = await asyncio.to_thread(dump, copy) if copy else b""
-                while copy and (heir := heir_of(PART, keepers)):
-                    del keepers[heir]
+                for heir in heirs_of(PART, keepers) if copy else ():
                     with contextlib.suppress(NetworkError):
                         call = self._node.call
                         await call(parse_peer(heir), self._heir, Inherit(), State, data, deadline_s=HAND_OVER_S)
@@ -151,10 +150,7 @@ class ServerLease:
             return
         data, keep = await asyncio.to_thread(dump, copy), Inherit(keeps=True)
         deadline_s = HAND_OVER_S + len(data) / LEAST_RATE
-        for _ in range(HEIRS):
-            if (heir := heir_of(PART, keepers)) is None:
-                return
-            del keepers[heir]
+        for heir in heirs_of(PART, keepers)[:HEIRS]:
             try:
                 await self._node.call(parse_peer(heir), self._heir, keep, State, data, deadline_s=deadline_s)
                 return
