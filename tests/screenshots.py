@@ -28,6 +28,7 @@ from app.theme import Mode, theme
 from app.widgets.fire import Fire
 from app.window.view_settings import view_settings
 from app.worker.supervisor import supervise
+from core.contracts import manifest
 from core.contracts.settings import Settings
 from core.store import settings_file
 from tests import a_summer
@@ -83,6 +84,13 @@ def places(desktop: Desktop) -> Iterator[str]:
     until(desktop.join_sheet.consent.isVisible, "what the run is")
     yield "join"
     desktop.join_sheet.close_sheet()
+    desktop.invite_sheet.open_for(manifest.load("digits").run_id)
+    until(desktop.invite_sheet.shown.isVisible, "the link")
+    yield "invite"
+    desktop.invite_sheet.close_sheet()
+    desktop.history_sheet.open_list()
+    yield "history"
+    desktop.history_sheet.close_sheet()
     first = FirstRun(desktop.folder, desktop.client)
     first.lend.load()
     window.cover(first)
