@@ -17,15 +17,17 @@ PYTEST := $(BIN)/python -m tests.virtual_screen $(BIN)/python -m pytest
 # By eight processes on two cores, as most of their time the tests wait for windows and other processes; one without work
 # takes the next file, in the order of tests/conftest.py. Compute gives way to everything else, so it would starve beside
 # the others; all are as humble.
-TOGETHER := nice -n 19 $(PYTEST) --tb short -n 8 --dist loadfile --no-loadscope-reorder
+# They are found once beforehand, which compiles them: in a fresh clone each of the eight would do so for itself.
+together = nice -n 19 $(BIN)/python -m pytest --collect-only -qq $(1) >/dev/null; \
+	exec nice -n 19 $(PYTEST) --tb short -n 8 --dist loadfile --no-loadscope-reorder $(1)
 # ARGS are pytest's own, for some tests in one process.
 test: $(VENV)/.system-test $(VENV)/.packages-test
-	@exec $(if $(ARGS),$(PYTEST) $(ARGS),$(TOGETHER) tests/swarm tests/desktop tests/unit)
+	@$(if $(ARGS),exec $(PYTEST) $(ARGS),$(call together,tests/swarm tests/desktop tests/unit))
 
 # Real workers that are killed, frozen, cut off or short of space, and the whole app by keyboard, by its accessibility tree
 # and at each scale: as long again.
 test-scenarios: $(VENV)/.system-test $(VENV)/.packages-test
-	@exec $(TOGETHER) tests/scenarios
+	@$(call together,tests/scenarios)
 
 # Comparisons of whole swarms over many steps: about an hour.
 test-long: $(VENV)/.system-test $(VENV)/.packages-test

@@ -70,12 +70,30 @@ class Collecting:
     def _here(self) -> list[Mapping[bytes, Offered]]:
         return [self._offers, self._making.offers] if self._making else [self._offers]
 
-    def offer(self, peer: bytes, version: int, samples: int, message: bytes, now: float) -> bool:
-        """Take an offer, one of each trainer on a version, while there is room. Whether it was counted already or is
-        not too old for the next round.
+    def length_of(self, message: bytes) -> float:
+        """Of the difference that a message is; that of a large one takes a twentieth of a second.
+
+        Args:
+            message: of an offer.
 
         Raises:
             ProtocolError: it is none.
+        """
+        return float(np.linalg.norm(decode(message, len(self.fragment.numbers), self.fragment.fine)))
+
+    def offer(self, peer: bytes, version: int, samples: int, message: bytes, norm: float, now: float) -> bool:
+        """Take an offer, one of each trainer on a version, while there is room.
+
+        Args:
+            peer: the trainer.
+            version: what the difference was made on.
+            samples: that made it.
+            message: the difference.
+            norm: by `length_of`.
+            now: in seconds.
+
+        Returns:
+            Whether it was counted already or is not too old for the next round.
         """
         fragment = self.fragment
         if fragment.counted(peer, version):
@@ -84,7 +102,6 @@ class Collecting:
             return False
         if self.has(peer, version):
             return True
-        norm = float(np.linalg.norm(decode(message, len(fragment.numbers), fragment.fine)))
         if peer not in self._offers:
             is_next = version == fragment.version and not self._making
             late_s = now - (self._full if is_next else self._last_full)

@@ -8,7 +8,7 @@ import copy
 import hashlib
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import ModuleType
 from typing import Annotated
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.averaging import codecs, dense, outer, sparse
-from core.averaging.outer import NESTEROV, PLAIN
+from core.averaging.outer import GROWTH, NESTEROV, PLAIN
 from core.contracts.errors import UNREADABLE, ProtocolError
 from core.contracts.trunk import PARTS, check_possible
 
@@ -145,6 +145,10 @@ class Round(msgspec.Struct, frozen=True, array_like=True):
     share: Annotated[float, msgspec.Meta(ge=1 / GIVERS, le=1)] = 1.0
     """The givers', of all trainers that give in the time in which these do once."""
 
+    def __post_init__(self) -> None:
+        if any(on >= self.version for _, on in self.givers):  # it would count whatever they offer later
+            raise ValueError("a round has offers that were made on what came of it, or later")
+
 
 ROUNDS = msgspec.msgpack.Decoder(Annotated[list[Round], msgspec.Meta(max_length=STALE)])
 
@@ -236,6 +240,17 @@ class Fragment:
         """The last versions, with their lines."""
         return [*enumerate(self._lines, self.version + 1 - len(self._lines))]
 
+    def can_take(self, newer: "Fragment", rounds: Collection[Round]) -> bool:
+        """Whether rounds move it as far as others do.
+
+        Args:
+            newer: what it comes to by them.
+            rounds: at most `STALE`.
+        """
+        before = [float(np.linalg.norm(_change(made, len(self.numbers), self.fine))) for made in self.rounds]
+        usual = max(before, default=float(np.linalg.norm(self.numbers)))
+        return float(np.linalg.norm(newer.numbers - self.numbers)) <= GROWTH * usual * len(rounds)
+
     def usual(self) -> set[bytes]:
         """The trainers that took part lately."""
         return {giver for made in self.rounds for giver, _ in made.givers}
@@ -274,10 +289,14 @@ class _State(msgspec.Struct, frozen=True, array_like=True):
         check_possible(self.version)
 
 
-def dump(fragment: Fragment) -> bytes:
-    """All that somebody else needs to go on with a fragment."""
-    momentum = None if fragment.momentum is None else fragment.momentum.astype("<f4").tobytes()
-    numbers = fragment.numbers.astype("<f4").tobytes()
+def dump(fragment: Fragment, *, is_own: bool = False) -> bytes:
+    """All that is needed to go on with a fragment; a large one takes a tenth of a second.
+
+    Args:
+        fragment: as it is; a thread takes a copy.
+        is_own: for this PC's disk, with the momentum. Others could not try it, and get it with rounds.
+    """
+    momentum = fragment.momentum if is_own else None
     return msgspec.msgpack.encode(
         _State(
             fragment.version,
@@ -285,8 +304,8 @@ def dump(fragment: Fragment) -> bytes:
             fragment.fine,
             [*fragment.rounds],
             [*fragment._lines],
-            numbers,
-            momentum,
+            fragment.numbers.astype("<f4").tobytes(),
+            None if momentum is None else momentum.astype("<f4").tobytes(),
         )
     )
 

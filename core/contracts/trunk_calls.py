@@ -59,6 +59,8 @@ class FragmentAnswer(msgspec.Struct, frozen=True, array_like=True):
     """What the payload is: nothing, as nobody has agreed on anything; the rounds since the asker's version; or all."""
     waited_s: Annotated[float, msgspec.Meta(ge=0.0, le=1e6)] = 0.0
     """For others' offers: of the time that it took, this was not the network's."""
+    line: Line = b""
+    """Of what is agreed now."""
 
 
 class AskState(msgspec.Struct, frozen=True, array_like=True):

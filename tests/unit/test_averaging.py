@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -13,6 +14,7 @@ from core.averaging import collecting as collecting_module
 from core.averaging.collecting import Collecting, Made
 from core.averaging.fragment import (
     FARTHEST,
+    ROUNDS,
     STALE,
     Encoder,
     Fragment,
@@ -209,6 +211,10 @@ def test_a_difference_a_hundred_times_as_long_moves_no_further(
     assert outer.shares(norms, outer.believed(samples), outer.length(norms)) == pytest.approx(factors)
 
 
+def offer(syncer: Collecting, peer: bytes, version: int, samples: int, message: bytes, now: float) -> bool:
+    return syncer.offer(peer, version, samples, message, syncer.length_of(message), now)
+
+
 def fine(value: float) -> bytes:
     """A difference of 64 numbers, of which nothing is rounded."""
     return Encoder().encode(np.full(64, value, np.float32), 64, is_sparse=True)
@@ -217,9 +223,9 @@ def fine(value: float) -> bytes:
 def test_a_trainer_that_is_alone_in_a_round_cannot_go_anywhere_at_once_nor_say_that_it_has_trained_for_years() -> None:
     syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
     for peer in (A, B):
-        assert syncer.offer(peer, 1, 8, fine(1.0), 0.0)
+        assert offer(syncer, peer, 1, 8, fine(1.0), 0.0)
     make(syncer)
-    assert syncer.offer(A, 2, 2**50, fine(100.0), 0.0)
+    assert offer(syncer, A, 2, 2**50, fine(100.0), 0.0)
     made = make(syncer)
     assert syncer.fragment.numbers / PLAIN.rate == pytest.approx(np.full(64, 1.0 + outer.GROWTH / 2), rel=0.01)
     assert made.clipped == {A: pytest.approx(outer.GROWTH / 100.0, rel=0.01)}
@@ -231,7 +237,7 @@ def test_differences_that_grow_fast_as_rates_rise_are_taken_as_they_are() -> Non
     syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
     for version, value in ((1, 0.01), (2, 0.7)):
         for peer in (A, B):
-            assert syncer.offer(peer, version, 8, fine(value), 0.0)
+            assert offer(syncer, peer, version, 8, fine(value), 0.0)
         assert not make(syncer).clipped
     assert syncer.fragment.numbers / PLAIN.rate == pytest.approx(np.full(64, 0.71), rel=0.01)
 
@@ -247,7 +253,7 @@ def test_trainers_that_come_in_several_rounds_move_the_trunk_as_far_as_in_one(is
             version = syncer.fragment.version
             for number in together:
                 message = Encoder().encode(np.ones(64, np.float32), 64, is_sparse)
-                assert syncer.offer(peers[number], version, 8, message, 0.0)
+                assert offer(syncer, peers[number], version, 8, message, 0.0)
             make(syncer)
         return float(syncer.fragment.numbers.mean())
 
@@ -264,7 +270,7 @@ def test_who_only_ever_asks_neither_holds_rounds_up_nor_shrinks_them() -> None:
         for version in range(1, 9):
             for number in range(askers):
                 syncer.expect(bytes([number]) * 32)
-            assert syncer.offer(A, version, 8, fine(1.0), 0.0)
+            assert offer(syncer, A, version, 8, fine(1.0), 0.0)
             assert syncer.due_s(0.0) == 0.0 or version < 5
             make(syncer)
         return float(syncer.fragment.numbers.mean()) / PLAIN.rate
@@ -284,16 +290,16 @@ def test_who_misses_rounds_by_little_is_waited_for_after_a_while() -> None:
     syncer = collecting()
     for version in range(1, 12):
         for peer in (A, B, C):
-            assert syncer.offer(peer, version, 8, message(), 100.0 * version)
+            assert offer(syncer, peer, version, 8, message(), 100.0 * version)
         make(syncer)
     for version in range(12, 40, 2):
         for peer in (A, B):
-            assert syncer.offer(peer, version, 8, message(), 100.0 * version)
+            assert offer(syncer, peer, version, 8, message(), 100.0 * version)
         make(syncer)
-        assert syncer.offer(C, version, 8, message(), 100.0 * version + 3.0)
+        assert offer(syncer, C, version, 8, message(), 100.0 * version + 3.0)
         make(syncer)
     for peer in (A, B):
-        assert syncer.offer(peer, 40, 8, message(), 4000.0)
+        assert offer(syncer, peer, 40, 8, message(), 4000.0)
     assert syncer.due_s(4000.0) > 3.0
 
 
@@ -329,13 +335,14 @@ def test_who_applies_the_rounds_has_the_same_bits_as_the_syncer(is_sparse: bool)
         for peer, encoder in encoders.items():
             message = encoder.encode(draw(9000), 100, is_sparse)
             assert len(message) <= largest(9000, 100)
-            assert syncer.offer(peer, syncer.fragment.version, 64, message, float(number))
+            assert offer(syncer, peer, syncer.fragment.version, 64, message, float(number))
         follower.apply(make(syncer).fragment.rounds[-1])
         lines[follower.version] = follower.line
     assert (follower.numbers == syncer.fragment.numbers).all() and follower.version == 7 and follower.samples == 768
     assert (follower.momentum is None) == is_sparse
-    late = load(dump(follower), 9000)
-    assert dump(late) == dump(follower)
+    late, own = load(dump(follower), 9000), load(dump(follower, is_own=True), 9000, is_own=True)
+    assert dump(late) == dump(follower) and late.momentum is None, "nobody could try it"
+    assert dump(own, is_own=True) == dump(follower, is_own=True)
     assert late.line == syncer.fragment.line != Fragment(draw(9000), 100).line
     rounds = follower.since(lines[4])
     assert rounds is not None and [made.version for made in rounds] == [5, 6, 7]
@@ -353,13 +360,13 @@ def test_a_young_fragment_that_was_read_is_written_and_told_of_as_it_was() -> No
 def test_who_names_the_line_of_others_has_their_numbers(rounds: int) -> None:
     syncer = collecting()
     for version in range(1, 1 + rounds):
-        syncer.offer(A, version, 8, message(), 0.0)
+        offer(syncer, A, version, 8, message(), 0.0)
         make(syncer)
     others, liar = load(dump(syncer.fragment), 9000), load(dump(syncer.fragment), 9000)
     liar.numbers = liar.numbers + np.float32(1.0)
     with pytest.raises(ProtocolError, match="not those to which its rounds led"):
         load(dump(liar), 9000)
-    syncer.offer(A, 1 + rounds, 8, message(), 0.0)
+    offer(syncer, A, 1 + rounds, 8, message(), 0.0)
     made = make(syncer).fragment.rounds[-1]
     others.apply(made)
     liar.apply(made)
@@ -368,7 +375,7 @@ def test_who_names_the_line_of_others_has_their_numbers(rounds: int) -> None:
 
 def test_what_an_older_version_left_on_this_disk_goes_on_from_its_numbers() -> None:
     syncer = collecting()
-    syncer.offer(A, 1, 8, message(), 0.0)
+    offer(syncer, A, 1, 8, message(), 0.0)
     make(syncer)
     old = load(dump(syncer.fragment), 9000)
     old._lines[-1] = b"of rounds alone."
@@ -411,11 +418,11 @@ def test_no_fragment_is_without_numbers(wanted: int) -> None:
 def test_the_mean_of_what_was_offered_is_added() -> None:
     syncer = Collecting(Fragment(np.zeros(64, np.float32), 64), quorum=2, patience_s=10.0)
     for peer, value in ((A, 1.0), (B, -0.5)):
-        assert syncer.offer(peer, 1, 8, fine(value), 0.0)
+        assert offer(syncer, peer, 1, 8, fine(value), 0.0)
     make(syncer)
     assert syncer.fragment.numbers == pytest.approx(np.zeros(64), abs=1e-3)  # of two the longer is cut to the shorter
     for version, agreed in ((2, 0.25), (3, 1.25)):  # A alone is half of those that took part last, then all of them
-        assert syncer.offer(A, version, 8, fine(0.5 if version == 2 else 1.0), 0.0)
+        assert offer(syncer, A, version, 8, fine(0.5 if version == 2 else 1.0), 0.0)
         make(syncer)
         assert syncer.fragment.numbers / PLAIN.rate == pytest.approx(np.full(64, agreed), abs=1e-3)
 
@@ -423,44 +430,44 @@ def test_the_mean_of_what_was_offered_is_added() -> None:
 def test_a_round_waits_for_the_usual_trainers_and_no_longer_than_the_grace() -> None:
     syncer = collecting()
     assert syncer.due_s(0.0) == math.inf
-    assert syncer.offer(A, 1, 8, message(), 0.0)
+    assert offer(syncer, A, 1, 8, message(), 0.0)
     assert syncer.due_s(1.0) == 9.0, "the first trainer waits for a second, but not for ever"
-    assert syncer.offer(B, 1, 8, message(), 2.0)
+    assert offer(syncer, B, 1, 8, message(), 2.0)
     assert syncer.due_s(2.0) == 0.0, "all who are known are there"
     make(syncer)
     for peer, at in ((C, 3.0), (A, 4.0)):
-        assert syncer.offer(peer, 2, 8, message(), at)
+        assert offer(syncer, peer, 2, 8, message(), at)
     assert 0.0 < syncer.due_s(4.0) <= 10.0, "one that took part last time is missing"
     assert syncer.due_s(13.0) == 0.0
     make(syncer)
     for version in range(3, 40):  # B comes half a second after the others: the grace becomes as short
         now = 20.0 * version
         for peer, after in ((A, 0.0), (C, 0.0), (B, 0.5)):
-            assert syncer.offer(peer, version, 8, message(), now + after)
+            assert offer(syncer, peer, version, 8, message(), now + after)
         make(syncer)
     for peer in (A, C):
-        assert syncer.offer(peer, 40, 8, message(), 900.0)
+        assert offer(syncer, peer, 40, 8, message(), 900.0)
     assert 0.5 < syncer.due_s(900.0) < 2.0
     make(syncer)
     for version in range(41, 44):
-        assert syncer.offer(A, version, 8, message(), 1000.0)
+        assert offer(syncer, A, version, 8, message(), 1000.0)
         make(syncer)
-    assert syncer.offer(A, 44, 8, message(), 1100.0) and syncer.due_s(1100.0) == 0.0, "it has been alone for rounds"
+    assert offer(syncer, A, 44, 8, message(), 1100.0) and syncer.due_s(1100.0) == 0.0, "it has been alone for rounds"
 
 
 def test_what_is_too_old_is_not_counted_and_what_was_counted_not_twice() -> None:
     syncer = collecting()
     for version in range(1, 6):
-        assert syncer.offer(A, version, 8, message(), 0.0)
+        assert offer(syncer, A, version, 8, message(), 0.0)
         make(syncer)
     assert syncer.fragment.version == 6
     before = syncer.fragment.numbers
-    assert syncer.offer(A, 5, 8, message(), 0.0), "it is in what is agreed"
+    assert offer(syncer, A, 5, 8, message(), 0.0), "it is in what is agreed"
     assert syncer.due_s(0.0) == math.inf and (syncer.fragment.numbers == before).all()
-    assert not syncer.offer(B, 6 - STALE - 1, 8, message(), 0.0), "it is too old"
-    assert not syncer.offer(B, 7, 8, message(), 0.0), "nobody has agreed on that yet"
+    assert not offer(syncer, B, 6 - STALE - 1, 8, message(), 0.0), "it is too old"
+    assert not offer(syncer, B, 7, 8, message(), 0.0), "nobody has agreed on that yet"
     assert syncer.due_s(0.0) == math.inf
-    assert syncer.offer(B, 6 - STALE, 8, message(), 0.0)
+    assert offer(syncer, B, 6 - STALE, 8, message(), 0.0)
     assert syncer.due_s(0.0) < math.inf
 
 
@@ -469,14 +476,26 @@ def test_hostile_offers_neither_stop_the_rounds_nor_fill_the_memory(monkeypatch:
     far = message()[: 1 + 2 * 100] + np.full(70, 2e36, "<f4").tobytes() + b"\xff" * 64 * 70  # scales, then numbers
     assert len(far) == len(message())
     with pytest.raises(ProtocolError, match="too far"):
-        syncer.offer(A, 1, 8, far, 0.0)
+        offer(syncer, A, 1, 8, far, 0.0)
     monkeypatch.setattr(collecting_module, "HELD", 2 * len(message()))
     for peer, samples in ((A, 8), (B, 2**53), (C, 8)):
-        assert syncer.offer(peer, 1, samples, message(65504.0), 0.0)
+        assert offer(syncer, peer, 1, samples, message(65504.0), 0.0)
     made = make(syncer)
     assert set(made.given) == {A, B}, "there was no room for the third"
     load(dump(syncer.fragment), 9000)
     assert syncer.fragment.samples == (1 + outer.MOST_SAMPLES) * 8, "no more of a liar than of others"
+
+
+@pytest.mark.parametrize("on", [2, 2**53])
+def test_no_round_says_that_it_has_offers_that_were_made_on_what_comes_of_it(on: int) -> None:
+    """Whatever such a trainer offers later would count as being in it, and no round would be made any more."""
+    made = msgspec.msgpack.encode([Round(2, 8, True, ((A, 1),), ())])
+    assert ROUNDS.decode(made) and made.count(A + b"\x01") == 1
+    with pytest.raises(msgspec.ValidationError, match="made on what came of it"):
+        ROUNDS.decode(made.replace(A + b"\x01", A + msgspec.msgpack.encode(on)))
+    state = Fragment(draw(9000), 100).after([Round(2, 8, True, ((A, 1),), ())])
+    with pytest.raises(ProtocolError, match="made on what came of it"):
+        load(dump(state).replace(A + b"\x01", A + msgspec.msgpack.encode(on)), 9000)
 
 
 def test_rounds_and_fragments_that_are_none_change_nothing() -> None:

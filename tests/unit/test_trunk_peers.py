@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from core.averaging.fragment import Encoder, Fragment, dump
+from core.averaging.fragment import Encoder, Fragment, Round, dump
 from core.contracts import manifest as manifests
 from core.contracts.errors import CallRefused, HearthError, ProtocolError
 from core.contracts.net import of_run
@@ -62,7 +62,7 @@ class Trainer:
         made = agreement_of(manifest, Members(node.rpc, node.dht, directory), folder)
         assert isinstance(made, DiLoCo)
         self.worker = made
-        self.worker._sizes = [*sizes]
+        self.worker._known.sizes = [*sizes]
         self.worker.serve(trusting())
         self.versions: defaultdict[int, int] = defaultdict(int)
         self.numbers: dict[int, bytes] = {}
@@ -192,7 +192,7 @@ async def test_who_begins_with_another_trunk_is_not_followed_and_who_shouts_is_n
             await asyncio.gather(syncer.agree(part, draw(1)), other.agree(part, 100 * draw(2)))
             assert syncer.numbers[part] == other.numbers[part]
             assert f"{other.node.id.hex()[:8]} offered a difference" in caplog.text
-            other.worker._sizes[part] = SIZE - 1, FINE
+            other.worker._known.sizes[part] = SIZE - 1, FINE
             del other.worker._fragments[part]
             with pytest.raises(HearthError, match="has no fragment"):
                 await other.worker.agree(Offer(part, 0, 0, FINE), b"", time.monotonic() + PATIENCE_S)
@@ -378,6 +378,31 @@ async def test_a_syncer_that_was_restarted_follows_its_heir_though_others_still_
             assert leases.is_led_by(0, heir) is is_led
 
 
+async def test_an_heir_that_nobody_follows_yet_is_left_but_not_blamed(tmp_path: Path) -> None:
+    """All others still name the syncer that has gone. The heir may be a liar, too."""
+    async with trainers(tmp_path, 2) as (made, _):
+        part = min(made[0].syncs or made[1].syncs)
+        heir, other = made if part in made[0].syncs else made[::-1]
+        leases, name = other.worker._leases, peer_text(heir.node.id)
+        await until(lambda: name in leases.keepers, "the other one")
+        await other.worker._tending.stop()
+        del other.worker._fragments[part]  # as if it had just come
+        rival, voter = "ab" * 32, "cd" * 32
+        for claims, points in (([], 0.0), ([part], 1.0)):
+            leases._gone.clear()
+            leases.keepers = {
+                leases._members.me: Keeper({}, []),
+                name: Keeper({part: 6}, [part], True, {part: mark(name)}),
+                rival: Keeper({part: 5}, claims),
+                voter: Keeper({part: 5}, [], True, {part: mark(rival)}),
+            }
+            with pytest.raises(HearthError, match="not followed"):
+                await other.worker._ask(FragmentOffer(part, 0, b"", 0, FINE, "ask"))
+            assert name not in leases.keepers
+            assert other.node.rpc.bans.score(heir.node.id, time.monotonic()) == pytest.approx(points, abs=0.1)
+
+
+Does = Literal["answers nothing", "counts nothing", "fails"]
 Gives = Literal["numbers of its own", "a refusal", "nothing"]
 
 
@@ -440,9 +465,9 @@ async def test_one_that_claims_all_fragments_gets_none_also_when_a_syncer_dies(
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("does", ["answers nothing", "counts nothing"])
+@pytest.mark.parametrize("does", get_args(Does))
 async def test_a_syncer_that_only_says_that_it_is_one_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: Literal["answers nothing", "counts nothing"]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: Does
 ) -> None:
     """It tells so again and again."""
     async with trainers(tmp_path, 2) as (made, _):
@@ -452,7 +477,9 @@ async def test_a_syncer_that_only_says_that_it_is_one_is_left(
         async def lie(offer: FragmentOffer, payload: bytes, context: Context) -> tuple[FragmentAnswer, bytes]:
             if does == "answers nothing":
                 await asyncio.Event().wait()
-            return FragmentAnswer(1, True, "rounds"), msgspec.msgpack.encode([])
+            if does == "fails":
+                raise RuntimeError("It fails.")
+            return FragmentAnswer(1, True, "rounds", line=offer.line), msgspec.msgpack.encode([])
 
         syncer.node.rpc.register(of_run(OFFER, MANIFEST.run_id), FragmentOffer, lie, max_payload=1 << 20)
         monkeypatch.setattr(diloco, "SLACK_S", 1.0)
@@ -463,6 +490,7 @@ async def test_a_syncer_that_only_says_that_it_is_one_is_left(
                     offer = Offer(part, other.versions[part], 16, FINE)
                     agreed, _ = await other.worker.agree(offer, draw(1).tobytes(), time.monotonic() + PATIENCE_S)
                     assert not agreed.counted or part in other.syncs, "only what itself has counted, as the heir"
+                    assert part in other.syncs or part not in other.worker._self().follows, "it follows nobody"
                 await asyncio.sleep(0.1)
 
 
@@ -498,9 +526,10 @@ async def test_nobody_begins_a_fragment_that_the_trunk_does_not_have(
     """Also where nobody trains: its size follows from the manifest."""
     async with peer() as node:
         backbone = Trainer(node, tmp_path).worker
-        backbone._claim(part)
+        backbone._syncs.claim(part)
+        begin = FragmentOffer(part, 0, b"", 16, fine, "begin")
         with pytest.raises(ProtocolError, match="has no fragment"):
-            backbone._begin(part, FragmentOffer(part, 0, b"", 16, fine, "begin"), draw(1)[:size].tobytes())
+            await backbone._syncs.answer(Identity.generate().peer, begin, draw(1)[:size].tobytes())
 
 
 async def test_fragments_of_another_revision_are_left_on_the_disk(
@@ -537,6 +566,28 @@ async def test_a_syncer_whose_fragment_is_of_no_use_is_left_for_the_copy_that_is
         async with asyncio.timeout(PATIENCE_S):
             await other.agree(part, draw(1))
         assert part in other.syncs, "nobody else is there"
+
+
+@pytest.mark.timeout(1200)
+async def test_a_syncer_that_was_told_other_rounds_than_those_that_led_to_its_numbers_is_not_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever had them of it would come to other numbers."""
+    async with trainers(tmp_path, 2) as (made, _):
+        part = min(made[0].syncs or made[1].syncs)
+        syncer, other = made if part in made[0].syncs else made[::-1]
+        since = Fragment.since
+
+        def told(fragment: Fragment, line: bytes) -> list[Round] | None:
+            rounds = since(fragment, line)
+            half = tuple((factor / 2, message) for factor, message in rounds[-1].parts) if rounds else ()
+            return rounds and [*rounds[:-1], msgspec.structs.replace(rounds[-1], parts=half)]
+
+        monkeypatch.setattr(Fragment, "since", told)
+        async with asyncio.timeout(PATIENCE_S):
+            agreed = await asyncio.gather(syncer.agree(part, draw(1)), other.agree(part, draw(2)))
+        assert syncer.numbers[part] == other.numbers[part] and [one.counted for one in agreed] == [True, True]
+        assert other.node.rpc.bans.score(syncer.node.id, time.monotonic()) == 0.0
 
 
 @pytest.mark.timeout(1200)

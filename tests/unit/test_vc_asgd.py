@@ -51,6 +51,7 @@ from tests.trusting import trust, trusting
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.workers import PATIENCE_S
 
+pytestmark = pytest.mark.timeout(900)  # they wait for each other's peers for minutes, so that they are to begin early
 PARTS, BATCHES = 4, 3
 DIGITS = manifests.load("digits")
 ENDS = DIGITS.ends

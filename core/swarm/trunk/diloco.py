@@ -8,29 +8,31 @@ import asyncio
 import logging
 import time
 from collections.abc import Collection
-from functools import partial
 from pathlib import Path
 from typing import Self
 
-import msgspec
 import numpy as np
 
-from core.averaging import codecs
 from core.averaging import fragment as fragments
 from core.averaging.fragment import Fragment, OtherVersion
 from core.averaging.outer import steps_between
-from core.contracts.errors import UNREADABLE, CallRefused, CallTimeout, HearthError, PeerUnreachable, ProtocolError
-from core.contracts.kinds import MODELS
+from core.contracts.errors import (
+    UNREADABLE,
+    CallRefused,
+    CallTimeout,
+    HearthError,
+    PeerUnreachable,
+    ProtocolError,
+    RemoteFault,
+)
 from core.contracts.manifest import Manifest
 from core.contracts.net import of_run
 from core.contracts.notices import Notice, notice
 from core.contracts.trunk import Agreed, Diloco, Offer
-from core.contracts.trunk_calls import OFFER, STATE, AskState, FragmentAnswer, FragmentOffer, Keeper, State
+from core.contracts.trunk_calls import OFFER, FragmentAnswer, FragmentOffer, Keeper
 from core.contracts.trunk_status import PartStatus, ProgressStatus
-from core.identity import PeerId, parse_peer, peer_text
+from core.identity import parse_peer
 from core.net.background import logged
-from core.net.limits import MAX_PAYLOAD
-from core.net.method import Context
 from core.net.recurring import Recurring
 from core.pipe.frames import Payload
 from core.swarm.members import Members
@@ -38,8 +40,10 @@ from core.swarm.trunk import figures
 from core.swarm.trunk.agreement import HOSTILE_POINTS, POINTS, Agreement, Most, Who, anything
 from core.swarm.trunk.differences import Differences, Trial
 from core.swarm.trunk.kept import Kept
+from core.swarm.trunk.known import MOST, Known
 from core.swarm.trunk.leases import AWAY_S, TICK_S, Leases, mark
-from core.swarm.trunk.syncer import CLIPPED_POINTS, Claim, Syncer, name_clipped
+from core.swarm.trunk.syncer import CLIPPED_POINTS, Syncer
+from core.swarm.trunk.syncs import Syncs
 from core.swarm.trunk.together import Together
 from core.swarm.trunk.wire import Wire
 
@@ -48,8 +52,6 @@ log = logging.getLogger(__name__)
 FOLDER = "fragments"
 SLACK_S = 30.0
 """For an offer, beside the time that it waits for others."""
-MOST = (MAX_PAYLOAD - (1 << 20)) // 8
-"""Numbers of a fragment: with its momentum it is one message."""
 
 
 class DiLoCo(Agreement):
@@ -60,36 +62,30 @@ class DiLoCo(Agreement):
         assert isinstance(manifest.trunk, Diloco)
         self._rules, self._members, self._node = manifest.trunk, members, members.node
         run_id = manifest.run_id
-        self._offer, self._state = of_run(OFFER, run_id), of_run(STATE, run_id)
-        self._fragments: dict[int, Fragment] = {}
-        """As they are known here; those that are synced here are their syncers' own."""
-        self._syncers: dict[int, Syncer | None] = {}
-        """Of the fragments that are synced here; None: nobody has begun it."""
-        self._claimed: dict[int, Claim] = {}
+        self._offer = of_run(OFFER, run_id)
+        self._known = Known(manifest, self._rules)
+        self._fragments, self._heard = self._known.fragments, self._known.heard
         self._asking: dict[int, asyncio.Lock] = {}
-        parameters = MODELS[manifest.model.kind].parameters(manifest.model, manifest.ends)
-        self._sizes = fragments.sizes_of(parameters, self._rules.fragments)
-        """Numbers of each fragment, and how many of them are fine."""
         self._trained = set[int]()
         """Fragments of which the trainer here has told."""
         self._differences = Differences()
-        self._heard: dict[int, float] = {}
-        """When a fragment was agreed on, unix time."""
         self._leads: dict[int, bytes] = {}
-        """Marks of the syncers that told of it."""
+        """Marks of the syncers that told of each fragment."""
+        self._syncers: dict[int, Syncer | None] = {}
         self._together = Together(self.compare, self._parts, self._heard, self._syncers, self._fragments)
+        self._syncs = Syncs(
+            self._node, run_id, self._rules, self._known, self._syncers, self._together, self._note_given
+        )
         self._goes_on = False  # with what the trainer here has, as nobody could tell it what is agreed
         self._wire = Wire(self._rules.wire)
         self._kept = Kept(folder / FOLDER)
         self._tending = Recurring("trunk", self._tend, lambda: TICK_S)
         self._leases = Leases(run_id, members, self._self, self._tending.wake)
-        self._node.register(self._offer, FragmentOffer, self._take, max_payload=4 * MOST, cost=4.0)
-        self._node.register(self._state, AskState, self._give, cost=4.0)
 
     async def __aenter__(self) -> Self:
         for part, fragment in (await asyncio.to_thread(self._kept.load, MOST)).items():
             try:
-                self._check_size(part, len(fragment.numbers), fragment.fine)
+                self._known.check_size(part, len(fragment.numbers), fragment.fine)
                 self._fragments[part] = fragment
             except OtherVersion as error:  # the manifest was revised
                 log.warning("A fragment of the trunk on this disk cannot be used: %s", error)
@@ -99,7 +95,7 @@ class DiLoCo(Agreement):
     async def __aexit__(self, *_: object) -> None:
         await self._tending.stop()
         for part in [*self._syncers]:
-            self._leave(part)
+            self._syncs.leave(part)
         await self._kept.save(self._fragments)
         await self._leases.leave()
 
@@ -130,12 +126,12 @@ class DiLoCo(Agreement):
         await self._kept.save_now_and_then(self._fragments)
         if self._node.hushed or not await self._leases.look():
             return
-        kept = {part for one in self._leases.keepers.values() for part in one.versions if part < len(self._sizes)}
+        kept = {part for one in self._leases.keepers.values() for part in one.versions if part < len(self._known.sizes)}
         claims, leaves = self._leases.due(kept)
         for part in claims:
-            self._claim(part)
+            self._syncs.claim(part)
         for part in leaves:
-            self._leave(part)
+            self._syncs.leave(part)
         await self._leases.tell()
 
     def _self(self) -> Keeper:
@@ -145,20 +141,6 @@ class DiLoCo(Agreement):
         follows = {part: lead for part, lead in self._leads.items() if self._heard.get(part, 0.0) >= since}
         follows |= dict.fromkeys(self._syncers, mark(self._members.me))
         return Keeper(versions, sorted(self._syncers), not self._node.dial_only, follows)
-
-    def _claim(self, part: int) -> None:
-        fragment = self._fragments.get(part)
-        self._syncers[part] = self._new_syncer(part, fragment) if fragment else None
-        self._claimed[part] = Claim()
-        self._leases.keepers[self._members.me] = self._self()
-        log.info("Syncs fragment %d of the trunk from version %d on.", part, fragment.version if fragment else 0)
-
-    def _new_syncer(self, part: int, fragment: Fragment) -> Syncer:
-        return Syncer(fragment, self._rules, partial(name_clipped, self._node), partial(self._note_given, part))
-
-    def _leave(self, part: int) -> None:
-        if (syncer := self._syncers.pop(part)) is not None:
-            syncer.close()
 
     async def agree(self, offer: Offer, payload: bytes, deadline: float) -> tuple[Agreed, Payload]:
         async with self._asking.setdefault(offer.part, asyncio.Lock()):  # a process that was just killed may wait yet
@@ -203,49 +185,59 @@ class DiLoCo(Agreement):
         """
         syncer = await self._leases.syncer(offer.part, SLACK_S)
         if syncer == self._members.me:
-            return (await self._answer(self._node.peer, offer, payload))[0]
+            return (await self._syncs.answer(self._node.peer, offer, payload))[0]
         call, wait, began = self._node.call, 2 * self._rules.grace_s + SLACK_S, time.monotonic()
         try:
             answer, data = await call(parse_peer(syncer), self._offer, offer, FragmentAnswer, payload, deadline_s=wait)
         except (PeerUnreachable, CallTimeout):
             self._leases.failed(syncer)
             raise
-        except CallRefused:
-            self._leases.refused(syncer)  # it is no syncer any more
+        except (CallRefused, RemoteFault):
+            self._leases.refused(syncer)  # it is no syncer any more, or of no use
             raise
         self._wire.note(len(payload) + len(data), time.monotonic() - began - answer.waited_s)
         if answer.kind == "none" and (payload or offer.part in self._fragments):
             self._leases.refused(syncer)
             raise CallRefused(f"Peer {syncer[:8]} begins fragment {offer.part} of the trunk with nothing.")
         try:
-            await self._follow(offer.part, syncer, answer, data)
+            await self._follow(offer, syncer, answer, data)
         except (ProtocolError, *UNREADABLE) as error:
             self._leases.refused(syncer)
             if not isinstance(error, OtherVersion):
                 self._node.strike(parse_peer(syncer), HOSTILE_POINTS)
             raise CallRefused(f"Peer {syncer[:8]} answered with no fragment of the trunk: {error}") from error
         known = self._fragments.get(offer.part)
-        done = offer.kind != "difference" or (known and known.is_settled(self._node.peer, offer.version))
-        (self._leases.served if done else self._leases.refused)(syncer)  # whatever it says
+        if offer.kind != "difference" or (known and known.is_settled(self._node.peer, offer.version)):
+            self._leases.served(syncer)
+            self._leads[offer.part] = mark(syncer)
+        else:  # whatever it says
+            self._leases.refused(syncer)
+            self._leads.pop(offer.part, None)
         return answer
 
-    async def _follow(self, part: int, syncer: str, answer: FragmentAnswer, data: bytes) -> None:
-        known, newer = self._fragments.get(part), None
+    async def _follow(self, offer: FragmentOffer, syncer: str, answer: FragmentAnswer, data: bytes) -> None:
+        part, known, newer = offer.part, self._fragments.get(offer.part), None
         if answer.kind == "state":
-            newer = await self._loaded(part, data)
+            newer = await self._known.load(part, data)
             is_led = self._leases.is_led_by(part, syncer)
-            if not (self._can_be(part, newer) if is_led is None else is_led):
+            if not (self._known.can_be(part, newer) if is_led is None else is_led):
                 log.warning("Peer %s has no fragment %d of the trunk that others know.", syncer[:8], part)
-                self._node.strike(parse_peer(syncer), CLIPPED_POINTS)
+                if self._leases.is_followed(part):
+                    self._node.strike(parse_peer(syncer), CLIPPED_POINTS)
                 self._leases.failed(syncer)
                 raise CallRefused(f"Peer {syncer[:8]} is not followed by others.")
             if known and newer.version > known.version + fragments.STALE and self._together.comes_back(part):
                 for other in self._trained - self._syncers.keys() - {part}:
                     self._node.start(logged(self._look(other), "fragment"), "fragments after a while")
         elif answer.kind == "rounds":
-            if known is None:
-                raise ProtocolError("Rounds came of a fragment that is not here.")
-            newer = await asyncio.to_thread(known.after, fragments.ROUNDS.decode(data))
+            if not known or not offer.line:
+                raise ProtocolError("Rounds came that were not asked for.")
+            if known.line != offer.line:
+                raise CallRefused("It has gone on here meanwhile.")
+            newer = await asyncio.to_thread(known.copy().after, fragments.ROUNDS.decode(data))
+            if newer.line != answer.line:  # who gave it these rounds may have lied to it
+                await self._ask(FragmentOffer(part, 0, b"", 0, offer.fine, "ask"))
+                return
         if newer:
             trial: Trial = (
                 "first" if known is None or answer.kind == "state" else self._differences.trial_of(part, known, newer)
@@ -255,11 +247,10 @@ class DiLoCo(Agreement):
             if part in self._syncers or self._fragments.get(part) is not known:
                 raise CallRefused("There is another syncer by now.")
             self._fragments[part] = newer
-        self._leads[part] = mark(syncer)
 
     async def _look(self, part: int) -> None:
         """Ask what is agreed of a fragment, for a trial of another one."""
-        await self.agree(Offer(part, 0, 0, self._sizes[part][1]), b"", 0.0)
+        await self.agree(Offer(part, 0, 0, self._known.sizes[part][1]), b"", 0.0)
 
     async def _try(self, part: int, newer: Fragment, syncer: str, trial: Trial) -> None:
         """Have the trainer here try a fragment that it has of its syncer's word.
@@ -277,119 +268,19 @@ class DiLoCo(Agreement):
             raise CallRefused(f"Fragment {part} of the trunk does not fit what is old here.")
         if verdict in POINTS:
             log.warning("Fragment %d of the trunk that peer %s gave is %s.", part, syncer[:8], verdict)
-            self._node.strike(parse_peer(syncer), POINTS[verdict])
+            if newer.version > 1:  # what is agreed first somebody else has begun with
+                self._node.strike(parse_peer(syncer), POINTS[verdict])
             self._leases.distrust(syncer)
             self._leads.pop(part, None)
             raise CallRefused(f"Peer {syncer[:8]} gave a fragment of the trunk that is of no use.")
 
     def _parts(self) -> Collection[int]:
         """All that the trunk is cut into; none: the trainer here has not told of all yet."""
-        return self._trained if len(self._trained) == len(self._sizes) else ()
-
-    def _can_be(self, part: int, newer: Fragment) -> bool:
-        """Whether the trunk can have come so far since this PC heard of it last, if it did since it was started."""
-        known, heard = self._fragments.get(part), self._heard.get(part)
-        return known is None or heard is None or known.can_become(newer, time.time() - heard)
-
-    async def _take(self, offer: FragmentOffer, payload: bytes, context: Context) -> tuple[FragmentAnswer, bytes]:
-        try:
-            return await self._answer(context.peer, offer, payload)
-        except ProtocolError as error:
-            if not isinstance(error, OtherVersion):
-                log.warning("Peer %s offered what does not count: %s", peer_text(context.peer)[:8], error)
-                self._node.strike(context.peer, HOSTILE_POINTS)
-            raise
-
-    async def _answer(self, peer: PeerId, offer: FragmentOffer, payload: bytes) -> tuple[FragmentAnswer, bytes]:
-        part, known = offer.part, self._fragments.get(offer.part)
-        is_newer = offer.version > (known.version if known else 0) and peer != self._node.peer
-        if part in self._syncers and is_newer:
-            await self._catch_up(part, peer)
-        if part not in self._syncers:
-            raise CallRefused("This peer is not the syncer of this fragment. Ask another one.")
-        counted, began = offer.kind != "difference", time.monotonic()
-        if self._syncers[part] is None and offer.kind == "begin":
-            self._begin(part, offer, payload)
-        syncer = self._syncers[part]
-        if syncer is None:
-            return FragmentAnswer(0, False, "none"), b""
-        if offer.kind == "difference":
-            counted = await syncer.offer(peer, offer.version, offer.samples, payload)
-            self._heard[part] = time.time()
-        else:
-            syncer.expect(peer)
-        fragment, waited_s = syncer.fragment, time.monotonic() - began
-        rounds = fragment.since(offer.line)
-        givers = len(fragment.rounds[-1].givers) if fragment.rounds else 1
-        told = FragmentAnswer(givers, counted, "state" if rounds is None else "rounds", waited_s)
-        if peer == self._node.peer:
-            return told, b""
-        data = fragments.dump(fragment) if rounds is None else msgspec.msgpack.encode(rounds)
-        return told, data
-
-    def _begin(self, part: int, offer: FragmentOffer, payload: bytes) -> None:
-        count = len(payload) // 4
-        self._check_size(part, count, offer.fine)
-        self._fragments[part] = Fragment(codecs.decode(payload, "fp32", count), offer.fine)
-        self._syncers[part] = self._new_syncer(part, self._fragments[part])
-
-    async def _loaded(self, part: int, data: bytes) -> Fragment:
-        """What somebody says that a fragment is, without the momentum: nobody can try that, and it comes with rounds.
-
-        Raises:
-            ProtocolError: it is none, or another one (`OtherVersion`).
-        """
-        fragment = await asyncio.to_thread(fragments.load, data, MOST)
-        self._check_size(part, len(fragment.numbers), fragment.fine)
-        fragment.momentum = None
-        return fragment
-
-    def _check_size(self, part: int, count: int, fine: int) -> None:
-        """Whether the trunk has a fragment of that size, which follows from the manifest.
-
-        Raises:
-            OtherVersion: it has not.
-        """
-        if part >= len(self._sizes) or (count, fine) != self._sizes[part]:
-            raise OtherVersion(f"The trunk has no fragment {part} of {count} numbers.")
+        return self._trained if len(self._trained) == len(self._known.sizes) else ()
 
     def _note_given(self, part: int, peer: bytes, samples: int, size: int) -> None:
         self.saw(peer, samples, part)
         self.reduced += size if peer != self._node.peer else 0
-
-    async def _catch_up(self, part: int, peer: PeerId) -> None:
-        """Somebody got a round of the former syncer that this one did not: go on from that, not long after a claim."""
-        if not (claim := self._claimed[part]).takes_from(self._node.pool.voter(peer)):
-            return
-        _, data = await self._node.call(peer, self._state, AskState(part), State, deadline_s=SLACK_S)
-        if not data:
-            return
-        newer = await self._loaded(part, data)
-        known = self._fragments.get(part)
-        line = known.line if known else b""  # a round changes the fragment itself
-        if part not in self._syncers or (known and newer.version <= known.version):
-            return
-        if not self._can_be(part, newer):
-            raise ProtocolError(f"Fragment {part} of the trunk cannot have come to version {newer.version} by now.")
-        rounds = newer.since(known.line) if known else None
-        if known and rounds is not None:  # from these follow the numbers
-            newer = await asyncio.to_thread(known.after, rounds)
-        verdict = await self._together.alone(part, newer.numbers.tobytes())
-        if verdict in POINTS:
-            self._node.strike(peer, POINTS[verdict])
-            raise CallRefused(f"What you have of fragment {part} of the trunk is {verdict}.")
-        untold = verdict is None and known and rounds is None  # where nobody trains only what follows is taken
-        is_same = self._fragments.get(part) is known and (not known or known.line == line)
-        if untold or part not in self._syncers or not is_same:
-            return  # or it is another one's, or has gone on, meanwhile
-        self._fragments[part] = newer
-        self._leave(part)  # who waits is to offer again: it may be counted by now
-        self._claim(part)
-        self._claimed[part] = claim
-
-    async def _give(self, request: AskState, payload: bytes, context: Context) -> tuple[State, bytes]:
-        fragment = self._fragments.get(request.part)
-        return State(), fragments.dump(fragment) if fragment else b""
 
 
 AGREEMENT = DiLoCo

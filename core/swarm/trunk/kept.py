@@ -74,14 +74,15 @@ class Kept:
         self._saved = time.monotonic()
         for part, fragment in [*fragments.items()]:
             if self._lines.get(part) != fragment.line:
-                line, data = fragment.line, dump(fragment)
+                line = fragment.line
                 try:
-                    await asyncio.to_thread(self._write, part, data)
+                    await asyncio.to_thread(self._write, part, fragment.copy())
                     self._lines[part] = line
                 except OSError as error:
                     log.warning("%s could not be written: %s", self._path(part), error)
 
-    def _write(self, part: int, data: bytes) -> None:
+    def _write(self, part: int, fragment: Fragment) -> None:
+        data = dump(fragment, is_own=True)
         self._folder.mkdir(exist_ok=True)
         write_whole(self._path(part), (hashlib.sha256(data).digest(), data))
 

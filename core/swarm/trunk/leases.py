@@ -216,6 +216,16 @@ class Leases:
         votes = [lead for lead in follows if lead not in (None, mark(me))]
         return 2 * votes.count(mark(syncer)) >= len(votes) if votes else None
 
+    def is_followed(self, part: int) -> bool:
+        """Whether anybody follows another peer that claims a fragment. Where all still follow one that has gone, its
+        heir may be honest: they have not been answered by it yet.
+
+        Args:
+            part: the fragment.
+        """
+        claims = {mark(peer): peer for peer, keeper in self.keepers.items() if part in keeper.syncs}
+        return any(claims.get(keeper.follows.get(part, b""), peer) != peer for peer, keeper in self.keepers.items())
+
     async def leave(self) -> None:
         """This peer is gone."""
         with contextlib.suppress(HearthError, TimeoutError):
