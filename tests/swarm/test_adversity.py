@@ -6,7 +6,7 @@ import pytest
 
 from tests.adversity import in_adversity, longest_s
 
-STEPS = 300
+STEPS = 200
 LEARNT = 0.85
 """Of the unseen digits right, on average of the last quarter of the steps; 96% is usual."""
 CROWDED_S = 10.0
