@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import platformdirs
 
 from core.contracts.control import LOCK_FILE
 from core.contracts.errors import DataFolderError
-from core.contracts.manifest import Manifest
+from core.contracts.manifest import DIGEST, Manifest
 from core.contracts.notices import notice
 from core.regular_files import read_json
 from core.store import moved, restored
@@ -30,6 +31,8 @@ MANIFEST_FILE = "manifest.json"
 LAYOUT_FILE = "layout.json"
 LAYOUT = 2
 """1, without a file that says so: up to Hearth 0.1.0, a run's folder had the run's name. 2: it has the run id."""
+_LIKE_AN_ID = re.compile(rf"-[0-9a-f]{{{DIGEST}}}\Z")
+"""How the ids of runs end."""
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -107,8 +110,8 @@ def mark(folder: Path) -> None:
 def take_over(folder: Path, manifest: Manifest, rename: Callable[[str, str], None]) -> None:
     """Make what an older Hearth has left of a run this one's: its folder, and its rows in the ledger.
 
-    Nothing else can have a folder with only the name of a run. It is moved last, so that what was interrupted is done
-    at the next start.
+    A run may have another one's id for its name: a folder that is named like an id is that other run's. The folder is
+    moved last, so that what was interrupted is done at the next start.
 
     Args:
         folder: the data folder.
@@ -119,7 +122,7 @@ def take_over(folder: Path, manifest: Manifest, rename: Callable[[str, str], Non
         DataFolderError: the folder cannot be moved; nothing is lost.
     """
     old, new = folder / RUNS / manifest.run, folder / RUNS / manifest.run_id
-    if new.exists() or not old.is_dir():
+    if _LIKE_AN_ID.search(manifest.run) or new.exists() or not old.is_dir():
         return
     rename(manifest.run, manifest.run_id)
     try:
