@@ -113,6 +113,9 @@ FRAME_S = 10.0
 """Time for a frame once its first byte is here, and ..."""
 FRAME_BYTES_PER_S = 64.0 * KIB
 """... the slowest honest rate for its bytes: a quarter of a slow line's upload, which four lanes share."""
+READ_BYTES_PER_S = 8.0 * KIB
+"""A receiver that keeps one of the few turns to be sent large frames may be `FRAME_S` behind this rate: its user may
+let all peers together send it little, but who reads nothing has the others wait in vain."""
 FORGOTTEN_S = 300.0
 """A router has usually forgotten by then to whom its PC wrote: RFC 4787 recommends five minutes."""
 ADDRESSES = 8
