@@ -44,6 +44,8 @@ def move(start: Path, source: Path, target: Path, told: Told = lambda done, tota
     try:
         target.mkdir(parents=True, exist_ok=True, mode=0o700)
         moved.write(target, source, "copying")
+        if begun:
+            _remove_what_is_gone(source, target)
         _copy(source, target, told)
     except OSError as error:
         if not begun:
@@ -107,6 +109,31 @@ def _files(folder: Path) -> Iterator[tuple[Path, int]]:
             if inode not in seen and not (Path(parent) == folder and name in PASSING):
                 seen.add(inode)
                 yield Path(parent, name), status.st_size
+
+
+def _remove_what_is_gone(source: Path, target: Path) -> None:
+    """Of what an earlier attempt has copied, take away what is in the old folder no more: a database must not be found
+    beside a log that belongs to an older state of it.
+
+    Raises:
+        OSError: it cannot be.
+    """
+    for parent, folders, names in os.walk(target):
+        here = source / Path(parent).relative_to(target)
+        for name in [*folders, *names]:
+            old, copied = here / name, Path(parent, name)
+            if Path(parent) == target and name in PASSING:
+                continue
+            if not _is_folder(copied):
+                if not os.path.lexists(old) or _is_folder(old):
+                    copied.unlink()
+            elif not _is_folder(old):
+                shutil.rmtree(copied)
+                folders.remove(name)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _copy(source: Path, target: Path, told: Told) -> None:
