@@ -103,7 +103,7 @@ class Pool:
         if self.closed_because:
             raise PeerUnreachable(self.closed_because)
         dial = self._dials.get(peer)
-        if dial is None:
+        if dial is None or dial.done():  # one that was cancelled before it began is still noted
             now = time.monotonic()
             if (banned := self._bans.banned(peer, now)) > 0:
                 raise PeerUnreachable(notice("peer.banned_for", peer=peer.hex(), left=banned))

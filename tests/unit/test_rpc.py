@@ -417,6 +417,15 @@ async def test_a_peer_that_failed_is_left_alone_for_a_while(alice: RpcNode, bob:
     assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
 
 
+async def test_a_dial_that_was_cancelled_before_it_began_is_made_again(alice: RpcNode, bob: RpcNode) -> None:
+    first = asyncio.create_task(alice.pool.link(bob.peer))
+    asyncio.get_running_loop().call_soon(alice.hush, "The user wants it.")  # right after the dial's task was made
+    with pytest.raises(PeerUnreachable):
+        await first
+    alice.speak()
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
+
+
 async def test_who_has_the_address_but_not_the_key_is_not_called(alice: RpcNode, bob: RpcNode, start: Start) -> None:
     carol = await start()
     alice.learn(PeerAddress(carol.peer, bob.address().addresses))
