@@ -265,9 +265,9 @@ class Quota:
             CheckpointError: On entering: there is none.
         """
         while not await self._admit(path, size, replaces):
-            if not (replaces and self._coming):
+            if path not in self._coming and not (replaces and self._coming):
                 raise CheckpointError(notice("checkpoint.quota_full"))
-            await self._gone.wait()  # what another one supersedes makes room then
+            await self._gone.wait()  # the same file is there then, or what another one supersedes makes room
         try:
             yield
         finally:
@@ -275,12 +275,14 @@ class Quota:
             self._note_gone()
 
     async def _admit(self, path: Path, size: int, replaces: bool) -> bool:
-        """Note that a file comes, if there is room for it.
+        """Note that a file comes, if it does not come already, and there is room for it.
 
         Raises:
             CheckpointError: the disk itself is full.
         """
         async with self._one:
+            if path in self._coming:
+                return False
             found = await self._measure()
             begun = found.files.get(str(path))
             rest = max(0, on_disk(size) - (begun.size if begun else 0))
@@ -292,12 +294,6 @@ class Quota:
             self._coming[path] = size
             self._free_bytes -= rest
             return True
-
-    def take(self, size: int) -> bool:
-        """Whether a file may be copied, by the last look: for those who cannot wait for another."""
-        if fits := on_disk(size) <= self.room:
-            self._free_bytes -= on_disk(size)
-        return fits
 
     async def look(self) -> None:
         """See what is there, have go what is too much, and tell what fits."""

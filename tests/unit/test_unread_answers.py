@@ -83,7 +83,7 @@ async def test_who_reads_nothing_keeps_nobody_from_being_sent_files(monkeypatch:
         await until(lambda: host.far._copies._held[asker.peer], "an answer on its way")
         async with RpcNode(Identity.generate()) as other:
             other.learn(host.address())
-            _, data = await other.call(host.peer, METHOD, question, FileRead, deadline_s=120)
+            _, data = await other.call(host.peer, METHOD, question, FileRead, deadline_s=60)
         assert len(data) == CHUNK and not host.far._copies._held[asker.peer]
         assert asker.peer in host.pool.links, "who is slow loses the answer and nothing else"
 
