@@ -145,7 +145,6 @@ class Copies:
 
     async def __aexit__(self, *_: object) -> None:
         """Hand out what only this peer has, as far as `FLUSH_S` goes."""
-        await self._background.close()
         await self.caring.stop()
         await self._states.done()
         await self.signatures.save(self._files.get)
@@ -155,6 +154,7 @@ class Copies:
                 await self._publish()
                 while await self._hand_out():  # noqa: ASYNC110  (what others have to do is no event here)
                     await asyncio.sleep(BUSY_S)
+        await self._background.close()  # others give copies up to now
 
     # This disk
 
