@@ -4,6 +4,7 @@ import contextlib
 import logging
 import os
 import re
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable
@@ -31,6 +32,8 @@ MANIFEST_FILE = "manifest.json"
 LAYOUT_FILE = "layout.json"
 LAYOUT = 2
 """1, without a file that says so: up to Hearth 0.1.0, a run's folder had the run's name. 2: it has the run id."""
+HELD, HELD_LOCK = "backing-up", "backing-up.lock"
+"""While a backup is made, a folder of further names of checkpoints' files, and the lock of who makes it."""
 _LIKE_AN_ID = re.compile(rf"-[0-9a-f]{{{DIGEST}}}\Z")
 """How the ids of runs end."""
 
@@ -92,7 +95,10 @@ def _close(folder: Path) -> None:
 
 
 def _finish(first: Path, folder: Path) -> None:
-    """Do what a move or a restore that was killed has left to be done, unless it still is at it."""
+    """Do what a move, a restore or a backup that was killed has left to be done, unless it still is at it."""
+    if (folder / HELD).exists():  # those files would never go
+        with contextlib.suppress(filelock.Timeout, OSError), filelock.FileLock(folder / HELD_LOCK, blocking=False):
+            shutil.rmtree(folder / HELD)
     if moved.read(folder) is None and not restored.is_waiting(folder):
         return
     with contextlib.suppress(filelock.Timeout, OSError), filelock.FileLock(folder / LOCK_FILE, blocking=False):

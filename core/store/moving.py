@@ -18,9 +18,10 @@ from core.contracts.notices import notice
 from core.regular_files import empty_regular, open_regular
 from core.store import moved
 from core.store.checkpoint_files import sha256_of
+from core.store.data_folder import HELD_LOCK
 from core.store.writing import PARTIAL
 
-PASSING = (LOCK_FILE, ADDRESS_FILE, "app.lock", "screensaver.lock", moved.FILE)
+PASSING = (LOCK_FILE, ADDRESS_FILE, HELD_LOCK, "app.lock", "screensaver.lock", moved.FILE)
 """Files of whoever runs now; there is nothing to be kept of them."""
 CHUNK = 1 << 20
 Told = Callable[[int, int], None]
