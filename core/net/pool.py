@@ -350,14 +350,22 @@ class Pool:
         while True:
             await asyncio.sleep(1.0)
             now = time.monotonic()
-            for link in [*self.links.values()]:
-                link.tend(now, link.peer in self.kept)
-                if not link.busy and now - link.used > limits.IDLE_S and link.peer not in self.kept:
-                    link.close("idle")
-            for link in [*self._retired]:
-                link.tend(now, False)
-                if link not in self._in_doubt and now - link.used > (limits.IDLE_S if link.busy else limits.RETIRED_S):
-                    link.close("replaced")
+            for link in [*self.links.values(), *self._retired]:
+                try:
+                    self._look_after(link, now)
+                except Exception:
+                    log.exception("a connection to peer %s failed here", link.peer.hex()[:8])
+                    link.close("a fault of this PC")
+
+    def _look_after(self, link: Link, now: float) -> None:
+        if link in self._retired:
+            link.tend(now, False)
+            if link not in self._in_doubt and now - link.used > (limits.IDLE_S if link.busy else limits.RETIRED_S):
+                link.close("replaced")
+            return
+        link.tend(now, link.peer in self.kept)
+        if not link.busy and now - link.used > limits.IDLE_S and link.peer not in self.kept:
+            link.close("idle")
 
 
 def _addresses(link: Link) -> list[str]:

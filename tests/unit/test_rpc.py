@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import gc
 import math
 import os
@@ -485,6 +486,25 @@ async def test_idle_connections_are_closed_and_made_again(
     monkeypatch.setattr(limits, "IDLE_S", 0.1)
     await within(lambda: not alice.pool.links and not bob.pool.links)
     monkeypatch.setattr(limits, "IDLE_S", 60)
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
+
+
+async def test_a_connection_that_cannot_be_looked_after_costs_no_other(
+    start: Start, alice: RpcNode, bob: RpcNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carol = await start()
+    alice.learn(carol.address())
+    for other in (bob, carol):
+        await alice.call(other.peer, "add_one", Number(1), Number, deadline_s=60)
+    failing, before = alice.pool.links[bob.peer], alice.pool.links[carol.peer]
+
+    def fail(now: float, kept: bool) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(failing, "tend", fail)
+    await within(lambda: failing.closed_because)
+    assert (await alice.call(carol.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
+    assert alice.pool.links[carol.peer] is before
     assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
 
 
