@@ -20,7 +20,6 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Annotated, BinaryIO, Literal
 
-import filelock
 import msgspec
 
 from core.contracts.errors import UNREADABLE, DataFolderError
@@ -28,7 +27,7 @@ from core.contracts.notices import notice
 from core.regular_files import open_regular
 from core.store import restored
 from core.store.checkpoint_files import BLOBS, CHECKPOINTS
-from core.store.data_folder import HELD, HELD_LOCK, LAYOUT, RUNS
+from core.store.data_folder import HELD, LAYOUT, RUNS, backing_up
 from core.store.moving import CHUNK, PASSING, Told
 from core.store.shards import FOLDER as SHARDS
 from core.store.shards import OWN
@@ -128,22 +127,17 @@ def _held(folder: Path, names: list[str]) -> Iterator[dict[str, Path]]:
     Raises:
         OSError: another backup is being made.
     """
-    place, held = folder / HELD, dict[str, Path]()
+    held = dict[str, Path]()
     checkpoints = [name for name in names if CHECKPOINTS in PurePosixPath(name).parts]
     if not checkpoints:
         yield held
         return
-    with filelock.FileLock(folder / HELD_LOCK, blocking=False):  # `filelock.Timeout` is an OSError
-        try:
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir(exist_ok=True)
-            for name in checkpoints:
-                with contextlib.suppress(OSError):  # it has gone, or the disk has no links
-                    (place / str(len(held))).hardlink_to(folder / name)
-                    held[name] = place / str(len(held))
-            yield held
-        finally:
-            shutil.rmtree(place, ignore_errors=True)
+    with backing_up(folder) as place:
+        for name in checkpoints:
+            with contextlib.suppress(OSError):  # it has gone, or the disk has no links
+                (place / str(len(held))).hardlink_to(folder / name)
+                held[name] = place / str(len(held))
+        yield held
 
 
 def _names(folder: Path, checkpoints: bool) -> Iterator[tuple[str, int]]:

@@ -7,7 +7,7 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -97,13 +97,35 @@ def _close(folder: Path) -> None:
 def _finish(first: Path, folder: Path) -> None:
     """Do what a move, a restore or a backup that was killed has left to be done, unless it still is at it."""
     if (folder / HELD).exists():  # those files would never go
-        with contextlib.suppress(filelock.Timeout, OSError), filelock.FileLock(folder / HELD_LOCK, blocking=False):
-            shutil.rmtree(folder / HELD)
+        with contextlib.suppress(OSError), backing_up(folder):
+            pass
     if moved.read(folder) is None and not restored.is_waiting(folder):
         return
     with contextlib.suppress(filelock.Timeout, OSError), filelock.FileLock(folder / LOCK_FILE, blocking=False):
         moved.finish(first, folder)
         restored.finish(folder)
+
+
+@contextlib.contextmanager
+def backing_up(folder: Path) -> Iterator[Path]:
+    """An empty folder for further names of checkpoints' files while a backup is made; it is gone afterwards.
+
+    Args:
+        folder: the data folder.
+
+    Raises:
+        OSError: another backup is being made (`filelock.Timeout` is one), or the folder cannot be made.
+    """
+    held = folder / HELD
+    with filelock.FileLock(folder / HELD_LOCK, blocking=False):
+        try:
+            shutil.rmtree(held, ignore_errors=True)
+            held.mkdir(exist_ok=True)
+            yield held
+        finally:
+            shutil.rmtree(held, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                (folder / HELD_LOCK).unlink()
 
 
 def mark(folder: Path) -> None:
