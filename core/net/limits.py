@@ -97,6 +97,8 @@ LIFE_LOOK_S, LIFE_LOOKS = 0.02, 10
 """Between two looks for one, and how many there are at least, so that a PC that stalls does not blame its peers."""
 RETIRED_S = 3.0
 """A connection that was replaced is kept for so long after its last call: until the other one is not in doubt."""
+RETIRED = 2
+"""Connections of one peer that are kept so: who connects again and again has no more of them than who does it twice."""
 CLOSE_S = 0.4
 """For telling the peers that this one leaves; a dial to a dead address would hold up the end for three seconds."""
 HEAD_START_S = 1.0

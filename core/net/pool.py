@@ -279,6 +279,9 @@ class Pool:
     def _retire(self, link: Link) -> None:
         link.used = time.monotonic()
         self._retired.add(link)
+        those = sorted((one for one in self._retired if one.peer == link.peer), key=lambda one: one.since)
+        for old in those[: -limits.RETIRED]:
+            old.close("replaced")
 
     def _strangers(self, network: str) -> list[Link]:
         """Of one network, that have dialled and are connected."""

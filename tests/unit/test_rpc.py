@@ -508,6 +508,15 @@ async def test_a_connection_that_cannot_be_looked_after_costs_no_other(
     assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
 
 
+async def test_who_connects_again_and_again_has_few_connections(bob: RpcNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "RETIRED_S", math.inf)
+    endpoint = await Endpoint.bind(os.urandom(32), LOOPBACK)
+    made = [await endpoint.dial(bob.peer, bob.address().addresses) for _ in range(6)]
+    await within(lambda: sum(connection.closed for connection in made) == len(made) - 1 - limits.RETIRED)
+    assert not made[-1].closed and len(bob.pool.links) == 1 and len(bob.pool._retired) == limits.RETIRED
+    await endpoint.close()
+
+
 async def test_the_pool_is_bounded(start: Start, alice: RpcNode, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CONNECTIONS", 4)
     # Each is seen at the address that answers first, of IPv4 or IPv6, and who is alone at one goes last.
