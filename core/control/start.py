@@ -20,7 +20,14 @@ from core.update import trial
 from core.worker.peer import Peer
 from core.worker.places import NetworkOptions
 
+if sys.platform != "win32":
+    import resource
+
 log = logging.getLogger(__name__)
+
+FILES = 8192
+"""That a worker may have open at least, where the system allows it. Programs of a desktop often get 256, and lanes over
+TCP to other peers alone may be 512."""
 
 
 def lock(folder: Path) -> filelock.BaseFileLock:
@@ -66,6 +73,7 @@ def run_worker(
     Raises:
         HearthError: it cannot start, and nothing was changed; or the folder has been removed.
     """
+    allow_files()
     with lock(folder):
         ring = logs.start(folder, terminal=sys.stdout is not None and screen is None)
         try:
@@ -74,6 +82,16 @@ def run_worker(
             log.warning("%s", error)  # it can compute without; who joins others is told again, and ends
         event_loop.run(_serve(folder, run, ring, network, join, screen, agree))
     return 0
+
+
+def allow_files() -> None:
+    """Let this process have more files open, if it may have few."""
+    if sys.platform != "win32":
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+        if soft != resource.RLIM_INFINITY and soft < most:
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 async def _serve(

@@ -5,6 +5,7 @@ import functools
 import ipaddress
 import socket
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 import psutil
@@ -91,6 +92,10 @@ def in_local_network(host: str, own: Callable[[], Iterable[str]]) -> bool:
     return host in mine or (":" in host and _network(host) in map(_network, mine))
 
 
+_last = deque([frozenset[str]()], maxlen=1)
+"""The addresses of this PC's interfaces, as far as they could be read."""
+
+
 def of_interfaces() -> Iterable[str]:
     """The addresses of this PC's interfaces, as of some seconds ago at most: every connection asks once a second."""
     return _of_interfaces(int(time.monotonic() / LOOK_S))
@@ -99,7 +104,10 @@ def of_interfaces() -> Iterable[str]:
 @functools.lru_cache(maxsize=1)
 def _of_interfaces(period: int) -> frozenset[str]:
     internet = socket.AF_INET, socket.AF_INET6
-    return frozenset(one.address for those in psutil.net_if_addrs().values() for one in those if one.family in internet)
+    with contextlib.suppress(OSError):  # too many files may be open: it takes one to ask
+        found = psutil.net_if_addrs().values()
+        _last.append(frozenset(one.address for those in found for one in those if one.family in internet))
+    return _last[-1]
 
 
 def _network(host: str) -> bytes:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 from core.contracts.errors import NetworkError
@@ -25,6 +25,16 @@ async def logged(work: Coroutine[Any, Any, None], name: str) -> None:
         log.info("%s: %s", name, error)
     except Exception:
         log.exception("%s failed", name)
+
+
+async def all_of(work: Iterable[Awaitable[T]]) -> list[T]:
+    """Do all, and raise the first error only then."""
+    done = []
+    for result in await asyncio.gather(*work, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+        done.append(result)
+    return done
 
 
 class Background:

@@ -158,7 +158,8 @@ class ReceiveStream:
     broken = False
     """Whether it ended as no peer would end it: what the peer believes to have sent may be lost."""
     ahead: float = limits.RECEIVE_WINDOW
-    """Bytes beyond those that were read that the peer may believe to have sent."""
+    """Bytes beyond those that were read that the peer may believe to have sent. `math.inf`: nobody knows how many, and
+    the stream is never stopped: frames that the peer believes to have sent after this one would be lost."""
 
     def __init__(self, stream: iroh.RecvStream) -> None:
         self._stream = stream

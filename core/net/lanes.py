@@ -5,10 +5,10 @@ import contextlib
 import logging
 import math
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, TypeVar
 
-from core.contracts.errors import NetworkError
+from core.contracts.errors import CallRefused, NetworkError
 from core.contracts.net import Kind
 from core.net import limits
 from core.net.addresses import host_of
@@ -21,8 +21,38 @@ log = logging.getLogger(__name__)
 AGAIN_S = 300.0
 """After one over TCP could not be opened another is tried."""
 
+T = TypeVar("T")
 OpenFaster = Callable[[], Coroutine[Any, Any, SendStream]]
 Start = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
+
+
+class _Patience:
+    """How long a frame waits for its receiver to read: without end, unless others wait for the turn that it has."""
+
+    def __init__(self, has_turn: bool) -> None:
+        self._has_turn, self._left_s = has_turn, limits.FRAME_S
+
+    async def wait(self, work: Awaitable[T], size: int = 0) -> T:
+        """Have so many bytes taken.
+
+        Args:
+            work: does it.
+            size: bytes.
+
+        Raises:
+            CallRefused: the receiver reads too slowly.
+        """
+        if not self._has_turn:
+            return await work
+        began = time.monotonic()
+        self._left_s = min(self._left_s, limits.FRAME_S) + size / limits.READ_BYTES_PER_S
+        try:
+            async with asyncio.timeout(self._left_s):
+                return await work
+        except TimeoutError:
+            raise CallRefused("The peer reads too slowly, and others wait for their turn.") from None
+        finally:
+            self._left_s -= time.monotonic() - began
 
 
 class Lanes:
@@ -60,10 +90,16 @@ class Lanes:
 
         Raises:
             PeerUnreachable: the connection broke, or the peer does not want this frame.
+            CallRefused: the peer reads it too slowly.
         """
         peer, shaper, whole = self._connection.peer, self.shaper, len(head) + sum(map(len, parts))
-        async with self._copying if kind == "copy" else contextlib.nullcontext(), self._free, shaper.large(peer, kind):
-            lane = await self._take()
+        async with (
+            self._copying if kind == "copy" else contextlib.nullcontext(),
+            self._free,
+            shaper.large(peer, kind) as has_turn,
+        ):
+            patience = _Patience(has_turn)
+            lane = await patience.wait(self._take())
             try:
                 chunk = limits.CHUNK if kind == "test" else shaper.upload.chunk
                 for part in parts:
@@ -72,14 +108,14 @@ class Lanes:
                         piece = view[start : start + chunk]
                         size = len(head) + len(piece)
                         await shaper.sent(peer, size, kind, size / whole)
-                        await (lane.write_frame(head, piece) if head else lane.write(piece))
+                        await patience.wait(lane.write_frame(head, piece) if head else lane.write(piece), size)
                         head = b""
                 if head:
-                    await lane.write(head)
+                    await patience.wait(lane.write(head), len(head))
             except BaseException as error:
                 if lane in self._slow:
                     self._slow.remove(lane)
-                if isinstance(error, asyncio.CancelledError):
+                if isinstance(error, asyncio.CancelledError | CallRefused):
                     self._start(lane.reset(), "lane reset")
                 raise
             if lane in self._fast:

@@ -97,6 +97,8 @@ LIFE_LOOK_S, LIFE_LOOKS = 0.02, 10
 """Between two looks for one, and how many there are at least, so that a PC that stalls does not blame its peers."""
 RETIRED_S = 3.0
 """A connection that was replaced is kept for so long after its last call: until the other one is not in doubt."""
+RETIRED = 2
+"""Connections of one peer that are kept so: who connects again and again has no more of them than who does it twice."""
 CLOSE_S = 0.4
 """For telling the peers that this one leaves; a dial to a dead address would hold up the end for three seconds."""
 HEAD_START_S = 1.0
@@ -113,6 +115,9 @@ FRAME_S = 10.0
 """Time for a frame once its first byte is here, and ..."""
 FRAME_BYTES_PER_S = 64.0 * KIB
 """... the slowest honest rate for its bytes: a quarter of a slow line's upload, which four lanes share."""
+READ_BYTES_PER_S = 8.0 * KIB
+"""A receiver that keeps one of the few turns to be sent large frames may be `FRAME_S` behind this rate: its user may
+let all peers together send it little, but who reads nothing has the others wait in vain."""
 FORGOTTEN_S = 300.0
 """A router has usually forgotten by then to whom its PC wrote: RFC 4787 recommends five minutes."""
 ADDRESSES = 8

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import logging
+import math
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partial
@@ -141,7 +142,7 @@ class Link:
 
         Raises:
             PeerUnreachable: the link broke.
-            CallRefused: at the user's limit it would take longer than the peer waits.
+            CallRefused: at the user's limit it would take longer than the peer waits, or the peer reads too slowly.
         """
         if self.closed_because is not None:
             raise PeerUnreachable(self.closed_because)
@@ -241,6 +242,11 @@ class Link:
         self._arriving += 1
         try:
             parts, release = await self._payload(stream, header, begun, size)
+        except Refusal:
+            if stream.ahead < math.inf:
+                raise
+            await self._pause(self._owner.charge(self, size))
+            return rest
         finally:
             self._arriving -= 1
         await self._pause(self._owner.deliver(self, header, parts, release))
@@ -252,18 +258,23 @@ class Link:
         """A payload, once there is room for it, and what gives that back.
 
         Raises:
-            Refusal: it came so slowly that others needed the room.
+            Refusal: it came so slowly that others needed the room. A stream that cannot be stopped is read to its end.
         """
         held, parts = not isinstance(header, Call) or kind_of(header.method) != "test", list[Payload]()
+        drop: Callable[[], None] = parts.clear
         try:
             async with asyncio.timeout(None) as patience:
-                drop = partial(patience.reschedule, asyncio.get_running_loop().time())
+                if can_stop := stream.ahead < math.inf:
+                    drop = partial(patience.reschedule, asyncio.get_running_loop().time())
                 room = await self._owner.reserve(self, header, size, drop)
                 try:
                     async for part in self._chunks(stream, begun, size, held):
-                        parts.append(part)
+                        if can_stop or not room.is_lost:
+                            parts.append(part)
                         room.arrived += len(part)
                         self.used = self.heard
+                    if room.is_lost and not can_stop:
+                        raise TimeoutError
                 except BaseException:
                     room.release()
                     raise

@@ -72,7 +72,7 @@ class Memory:
         Args:
             branch: of whom the payload comes.
             size: its bytes.
-            drop: called if it comes too slowly, and others wait: nobody is to wait for the rest of it.
+            drop: called if it comes too slowly, and others wait: they get its room, and nobody is to keep any of it.
         """
         settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiting = _Waiting(Reservation(self, branch, size, drop), settled)
@@ -110,6 +110,7 @@ class Memory:
             slowest = max(slow, key=lambda held: held.size - held.arrived)
             slowest.is_lost = True
             slowest.drop()
+            self.give_back(slowest)
 
     def _settle(self) -> None:
         """Give those who wait what fits; a peer over its own share does not hold up the others."""

@@ -103,7 +103,7 @@ class Pool:
         if self.closed_because:
             raise PeerUnreachable(self.closed_because)
         dial = self._dials.get(peer)
-        if dial is None:
+        if dial is None or dial.done():  # one that was cancelled before it began is still noted
             now = time.monotonic()
             if (banned := self._bans.banned(peer, now)) > 0:
                 raise PeerUnreachable(notice("peer.banned_for", peer=peer.hex(), left=banned))
@@ -279,6 +279,9 @@ class Pool:
     def _retire(self, link: Link) -> None:
         link.used = time.monotonic()
         self._retired.add(link)
+        those = sorted((one for one in self._retired if one.peer == link.peer), key=lambda one: one.since)
+        for old in those[: -limits.RETIRED]:
+            old.close("replaced")
 
     def _strangers(self, network: str) -> list[Link]:
         """Of one network, that have dialled and are connected."""
@@ -350,14 +353,22 @@ class Pool:
         while True:
             await asyncio.sleep(1.0)
             now = time.monotonic()
-            for link in [*self.links.values()]:
-                link.tend(now, link.peer in self.kept)
-                if not link.busy and now - link.used > limits.IDLE_S and link.peer not in self.kept:
-                    link.close("idle")
-            for link in [*self._retired]:
-                link.tend(now, False)
-                if link not in self._in_doubt and now - link.used > (limits.IDLE_S if link.busy else limits.RETIRED_S):
-                    link.close("replaced")
+            for link in [*self.links.values(), *self._retired]:
+                try:
+                    self._look_after(link, now)
+                except Exception:
+                    log.exception("a connection to peer %s failed here", link.peer.hex()[:8])
+                    link.close("a fault of this PC")
+
+    def _look_after(self, link: Link, now: float) -> None:
+        if link in self._retired:
+            link.tend(now, False)
+            if link not in self._in_doubt and now - link.used > (limits.IDLE_S if link.busy else limits.RETIRED_S):
+                link.close("replaced")
+            return
+        link.tend(now, link.peer in self.kept)
+        if not link.busy and now - link.used > limits.IDLE_S and link.peer not in self.kept:
+            link.close("idle")
 
 
 def _addresses(link: Link) -> list[str]:

@@ -191,18 +191,19 @@ class Shaper:
         return _speed(self.seen.upload, self.upload.rate), _speed(self.seen.download, self.download.rate)
 
     @contextlib.asynccontextmanager
-    async def large(self, peer: PeerId, kind: Kind = "call") -> AsyncIterator[None]:
-        """Within it a large frame may be sent, `chunk` by `chunk`, each `sent` before it goes."""
+    async def large(self, peer: PeerId, kind: Kind = "call") -> AsyncIterator[bool]:
+        """Within it a large frame may be sent, `chunk` by `chunk`, each `sent` before it goes. Whether it has a turn
+        for which others may be waiting."""
         if kind == "call":
             self._calls += 1
             self._quiet.clear()
         try:
             if not self.upload.rate or kind == "test":
-                yield
+                yield False
                 return
             turns = self._turns
             async with (turns._copies if kind == "copy" else turns._frames).turn(peer):  # one copy at a time
-                yield
+                yield True
         finally:
             if kind == "call":
                 self._calls -= 1

@@ -27,7 +27,7 @@ from core.contracts.notices import notice
 from core.regular_files import open_regular
 from core.store import restored
 from core.store.checkpoint_files import BLOBS, CHECKPOINTS
-from core.store.data_folder import LAYOUT, RUNS
+from core.store.data_folder import HELD, LAYOUT, RUNS, backing_up
 from core.store.moving import CHUNK, PASSING, Told
 from core.store.shards import FOLDER as SHARDS
 from core.store.shards import OWN
@@ -42,7 +42,6 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._ +@=-]*\Z")
 """Of each part of a path: what Hearth calls its files, and nothing that any system understands otherwise."""
 DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?\Z", re.IGNORECASE)
 DATABASES = (".db", ".sqlite")
-HELD = "backing-up"
 LEFT_OUT = (*PASSING, "logs", "backups", RUNTIMES, HELD, restored.FOLDER, restored.FILE)
 """GPU packs are programs: none is ever taken from a backup."""
 BESIDE = ("-wal", "-shm", "-journal", PARTIAL)
@@ -123,20 +122,22 @@ def _tell(told: Told, before: int, total: int, more: int) -> None:
 
 @contextlib.contextmanager
 def _held(folder: Path, names: list[str]) -> Iterator[dict[str, Path]]:
-    """Names of checkpoints' files under which they stay although a worker removes old ones meanwhile."""
-    place = folder / HELD
-    shutil.rmtree(place, ignore_errors=True)
-    held: dict[str, Path] = {}
-    try:
-        for name in names:
-            if CHECKPOINTS in PurePosixPath(name).parts:
-                place.mkdir(exist_ok=True)
-                with contextlib.suppress(OSError):  # it has gone, or the disk has no links
-                    (place / str(len(held))).hardlink_to(folder / name)
-                    held[name] = place / str(len(held))
+    """Names of checkpoints' files under which they stay although a worker removes old ones meanwhile.
+
+    Raises:
+        OSError: another backup is being made.
+    """
+    held = dict[str, Path]()
+    checkpoints = [name for name in names if CHECKPOINTS in PurePosixPath(name).parts]
+    if not checkpoints:
         yield held
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+        return
+    with backing_up(folder) as place:
+        for name in checkpoints:
+            with contextlib.suppress(OSError):  # it has gone, or the disk has no links
+                (place / str(len(held))).hardlink_to(folder / name)
+                held[name] = place / str(len(held))
+        yield held
 
 
 def _names(folder: Path, checkpoints: bool) -> Iterator[tuple[str, int]]:

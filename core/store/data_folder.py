@@ -3,9 +3,11 @@
 import contextlib
 import logging
 import os
+import re
+import shutil
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +17,7 @@ import platformdirs
 
 from core.contracts.control import LOCK_FILE
 from core.contracts.errors import DataFolderError
-from core.contracts.manifest import Manifest
+from core.contracts.manifest import DIGEST, Manifest
 from core.contracts.notices import notice
 from core.regular_files import read_json
 from core.store import moved, restored
@@ -30,6 +32,10 @@ MANIFEST_FILE = "manifest.json"
 LAYOUT_FILE = "layout.json"
 LAYOUT = 2
 """1, without a file that says so: up to Hearth 0.1.0, a run's folder had the run's name. 2: it has the run id."""
+HELD, HELD_LOCK = "backing-up", "backing-up.lock"
+"""While a backup is made, a folder of further names of checkpoints' files, and the lock of who makes it."""
+_LIKE_AN_ID = re.compile(rf"-[0-9a-f]{{{DIGEST}}}\Z")
+"""How the ids of runs end."""
 
 
 class Layout(msgspec.Struct, frozen=True):
@@ -89,12 +95,37 @@ def _close(folder: Path) -> None:
 
 
 def _finish(first: Path, folder: Path) -> None:
-    """Do what a move or a restore that was killed has left to be done, unless it still is at it."""
+    """Do what a move, a restore or a backup that was killed has left to be done, unless it still is at it."""
+    if (folder / HELD).exists():  # those files would never go
+        with contextlib.suppress(OSError), backing_up(folder):
+            pass
     if moved.read(folder) is None and not restored.is_waiting(folder):
         return
     with contextlib.suppress(filelock.Timeout, OSError), filelock.FileLock(folder / LOCK_FILE, blocking=False):
         moved.finish(first, folder)
         restored.finish(folder)
+
+
+@contextlib.contextmanager
+def backing_up(folder: Path) -> Iterator[Path]:
+    """An empty folder for further names of checkpoints' files while a backup is made; it is gone afterwards.
+
+    Args:
+        folder: the data folder.
+
+    Raises:
+        OSError: another backup is being made (`filelock.Timeout` is one), or the folder cannot be made.
+    """
+    held = folder / HELD
+    with filelock.FileLock(folder / HELD_LOCK, blocking=False):
+        try:
+            shutil.rmtree(held, ignore_errors=True)
+            held.mkdir(exist_ok=True)
+            yield held
+        finally:
+            shutil.rmtree(held, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                (folder / HELD_LOCK).unlink()
 
 
 def mark(folder: Path) -> None:
@@ -107,8 +138,8 @@ def mark(folder: Path) -> None:
 def take_over(folder: Path, manifest: Manifest, rename: Callable[[str, str], None]) -> None:
     """Make what an older Hearth has left of a run this one's: its folder, and its rows in the ledger.
 
-    Nothing else can have a folder with only the name of a run. It is moved last, so that what was interrupted is done
-    at the next start.
+    A run may have another one's id for its name: a folder that is named like an id is that other run's. The folder is
+    moved last, so that what was interrupted is done at the next start.
 
     Args:
         folder: the data folder.
@@ -119,7 +150,7 @@ def take_over(folder: Path, manifest: Manifest, rename: Callable[[str, str], Non
         DataFolderError: the folder cannot be moved; nothing is lost.
     """
     old, new = folder / RUNS / manifest.run, folder / RUNS / manifest.run_id
-    if new.exists() or not old.is_dir():
+    if _LIKE_AN_ID.search(manifest.run) or new.exists() or not old.is_dir():
         return
     rename(manifest.run, manifest.run_id)
     try:

@@ -4,7 +4,6 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,8 +101,20 @@ def _look_once(
     return Found(total, files, links, outstanding), states
 
 
+class _Sound:
+    """Whether files of a folder are whole, where what is not known counts as whole."""
+
+    def __init__(self, is_sound: Callable[[Path, PartFile], bool | None], folder: Path) -> None:
+        self._is_sound, self._folder, self.is_known = is_sound, folder, True
+
+    def __call__(self, file: PartFile) -> bool:
+        sound = self._is_sound(self._folder, file)
+        self.is_known &= sound is not None
+        return sound is not False
+
+
 def spares(
-    folder: Path, runs: Mapping[Path, tuple[Mapping[str, int], bool]], is_sound: Callable[[Path, PartFile], bool]
+    folder: Path, runs: Mapping[Path, tuple[Mapping[str, int], bool]], is_sound: Callable[[Path, PartFile], bool | None]
 ) -> list[Spare]:
     """What may go of all that no other peer is asked about: of every run that was ever trained here.
 
@@ -111,17 +122,19 @@ def spares(
         folder: The data folder.
         runs: The folders of the runs that are trained now, each with what is kept of it beside the checkpoints, and
             whether a compute process may be writing one.
-        is_sound: Which files are whole.
+        is_sound: Which files are whole; None: that is not known, and no older state may go in its folder.
     """
     found: list[Spare] = []
     for one in folder.glob(f"{RUNS}/*"):
         kept, writing = runs.get(one, ({}, False))
         checkpoints = one / CHECKPOINTS
-        seen = survey(checkpoints, partial(is_sound, checkpoints), kept)
-        found += [Spare(SUPERSEDED, (), paths) for paths in seen.spare]
+        sound = _Sound(is_sound, checkpoints)
+        seen = survey(checkpoints, sound, kept)
+        found += [Spare(SUPERSEDED, (), paths) for paths in seen.spare if sound.is_known]
         if one not in runs:  # of these the network knows better
-            old = superseded_copies(one / BLOBS, partial(is_sound, one / BLOBS))
-            found += [Spare(SUPERSEDED, (), [path]) for path in old]
+            sound = _Sound(is_sound, one / BLOBS)
+            old = superseded_copies(one / BLOBS, sound)
+            found += [Spare(SUPERSEDED, (), [path]) for path in old if sound.is_known]
         left = [] if writing else seen.strays
         left += [*checkpoints.glob(f"*{BAD}"), *one.glob(f"{BLOBS}/*{PARTIAL}"), *one.glob(f"{BLOBS}/*{BAD}")]
         found += [Spare(UNFINISHED, (), [path]) for path in left]

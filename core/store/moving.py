@@ -18,9 +18,10 @@ from core.contracts.notices import notice
 from core.regular_files import empty_regular, open_regular
 from core.store import moved
 from core.store.checkpoint_files import sha256_of
+from core.store.data_folder import HELD_LOCK
 from core.store.writing import PARTIAL
 
-PASSING = (LOCK_FILE, ADDRESS_FILE, "app.lock", "screensaver.lock", moved.FILE)
+PASSING = (LOCK_FILE, ADDRESS_FILE, HELD_LOCK, "app.lock", "screensaver.lock", moved.FILE)
 """Files of whoever runs now; there is nothing to be kept of them."""
 CHUNK = 1 << 20
 Told = Callable[[int, int], None]
@@ -44,6 +45,8 @@ def move(start: Path, source: Path, target: Path, told: Told = lambda done, tota
     try:
         target.mkdir(parents=True, exist_ok=True, mode=0o700)
         moved.write(target, source, "copying")
+        if begun:
+            _remove_what_is_gone(source, target)
         _copy(source, target, told)
     except OSError as error:
         if not begun:
@@ -107,6 +110,31 @@ def _files(folder: Path) -> Iterator[tuple[Path, int]]:
             if inode not in seen and not (Path(parent) == folder and name in PASSING):
                 seen.add(inode)
                 yield Path(parent, name), status.st_size
+
+
+def _remove_what_is_gone(source: Path, target: Path) -> None:
+    """Of what an earlier attempt has copied, take away what is in the old folder no more: a database must not be found
+    beside a log that belongs to an older state of it.
+
+    Raises:
+        OSError: it cannot be.
+    """
+    for parent, folders, names in os.walk(target):
+        here = source / Path(parent).relative_to(target)
+        for name in [*folders, *names]:
+            old, copied = here / name, Path(parent, name)
+            if Path(parent) == target and name in PASSING:
+                continue
+            if not _is_folder(copied):
+                if not os.path.lexists(old) or _is_folder(old):
+                    copied.unlink()
+            elif not _is_folder(old):
+                shutil.rmtree(copied)
+                folders.remove(name)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _copy(source: Path, target: Path, told: Told) -> None:

@@ -29,15 +29,19 @@ from core.contracts.files import TRUNK, PartFile
 from core.contracts.notices import notice
 from core.contracts.status import ExpertStatus
 from core.contracts.words import counted, traffic
-from core.store.checkpoint_files import CHECKPOINTS, is_whole, on_disk
+from core.store.checkpoint_files import CHECKPOINTS, on_disk
 from core.store.disk_use import HELD, SUPERSEDED, Found, Spare, choose, look_through, spares
 from core.store.needs import Claim, Needs, Promise, Wait, needs_of, waiting
+from core.store.soundness import Soundness
 from core.store.writing import remove
 
 log = logging.getLogger(__name__)
 
 HEADROOM = 4 << 20
 """Bytes of the space that nothing large gets: what is small grows into it between two looks."""
+
+CHECK_S = 3.0
+"""For which a save waits until it is known which files are whole: compute takes the disk for hung after four times."""
 
 
 class Hosted(Protocol):
@@ -110,8 +114,7 @@ class Quota:
         self._grants: dict[Path, _Grant] = {}
         self._writing: dict[Path, _Grant] = {}
         """Those of the moment at which `_needs` were seen."""
-        self._sound: dict[Path, set[str]] = {}
-        """By checkpoint folder the hashes of files that compute wrote or this process has checked."""
+        self._sound = Soundness()
         self._one = asyncio.Lock()
 
     def join(self, run: Run) -> None:
@@ -197,6 +200,13 @@ class Quota:
             wanted: Bytes of all files that are left.
             superseded: Whether nothing that was written so far waits to be made a checkpoint.
         """
+        granted = await self._granted(run, part, needed, wanted, superseded)
+        if self._sound.unknown:  # more may go once that is known
+            await asyncio.wait([self._sound.check_soon()], timeout=CHECK_S)
+            granted = await self._granted(run, part, needed, wanted, superseded)
+        return granted
+
+    async def _granted(self, run: Run, part: str, needed: int, wanted: int, superseded: bool) -> int:
         while (granted := await self._grant(run, part, needed, wanted, superseded)) is None:
             await self._gone.wait()
         return granted
@@ -241,7 +251,7 @@ class Quota:
     def saved(self, run: Run, files: Sequence[PartFile]) -> None:
         """Compute has made a checkpoint of these."""
         self.end_save(run)
-        self._sound[run.folder / CHECKPOINTS] = {file.sha256 for file in files}
+        self._sound.wrote(run.folder / CHECKPOINTS, files)
 
     def end_save(self, run: Run) -> None:
         """Compute writes no more of what it was granted."""
@@ -265,9 +275,12 @@ class Quota:
             CheckpointError: On entering: there is none.
         """
         while not await self._admit(path, size, replaces):
-            if not (replaces and self._coming):
+            if self._sound.unknown:
+                await self._sound.check()  # more may go then
+                continue
+            if path not in self._coming and not (replaces and self._coming):
                 raise CheckpointError(notice("checkpoint.quota_full"))
-            await self._gone.wait()  # what another one supersedes makes room then
+            await self._gone.wait()  # the same file is there then, or what another one supersedes makes room
         try:
             yield
         finally:
@@ -275,12 +288,14 @@ class Quota:
             self._note_gone()
 
     async def _admit(self, path: Path, size: int, replaces: bool) -> bool:
-        """Note that a file comes, if there is room for it.
+        """Note that a file comes, if it does not come already, and there is room for it.
 
         Raises:
             CheckpointError: the disk itself is full.
         """
         async with self._one:
+            if path in self._coming:
+                return False
             found = await self._measure()
             begun = found.files.get(str(path))
             rest = max(0, on_disk(size) - (begun.size if begun else 0))
@@ -293,14 +308,13 @@ class Quota:
             self._free_bytes -= rest
             return True
 
-    def take(self, size: int) -> bool:
-        """Whether a file may be copied, by the last look: for those who cannot wait for another."""
-        if fits := on_disk(size) <= self.room:
-            self._free_bytes -= on_disk(size)
-        return fits
-
     async def look(self) -> None:
         """See what is there, have go what is too much, and tell what fits."""
+        while not await self._look():
+            await self._sound.check()
+
+    async def _look(self) -> bool:
+        """Whether all that is too much could go; False: first it must be known which files are whole."""
         async with self._one:
             found = await self._measure()
             waiting = self._without_room(self._needs, self._untaken(found))
@@ -312,8 +326,11 @@ class Quota:
                 wait = self._without_room(self._needs, self._untaken(found)).get(folder)
                 if wait and await self._free(found, wait.lacking, HELD, whole=True):  # nothing goes in vain
                     found = await self._measure()
+            if self._sound.unknown:
+                return False
             self.used, self.looked, self._free_bytes = found.total, self._needs, self._untaken(found)
             self._judge()
+            return True
 
     # looking and making room
 
@@ -361,7 +378,7 @@ class Quota:
         """
         stay = {but, *self._coming}  # also what is finished meanwhile
         runs = {run.folder: (run.kept(), run.hosted.computes) for run in self._runs}
-        may_go = await asyncio.to_thread(spares, self._folder, runs, self._is_sound)
+        may_go = await asyncio.to_thread(spares, self._folder, runs, self._sound.of)
         for run in self._runs:
             may_go += run.spares()
         fit = [spare for spare in may_go if spare.need <= most and not stay & {*spare.paths}]
@@ -375,9 +392,3 @@ class Quota:
         if chosen:
             log.info("Removed %s that were least needed: %s.", counted(len(chosen), "file"), traffic(freed))
         return freed
-
-    def _is_sound(self, folder: Path, file: PartFile) -> bool:
-        sound = self._sound.setdefault(folder, set())
-        if file.sha256 not in sound and is_whole(folder, file):
-            sound.add(file.sha256)
-        return file.sha256 in sound

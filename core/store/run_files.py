@@ -4,6 +4,7 @@ Compute writes checkpoints; what other peers shall have too, or gave to be kept,
 same file where the disk has links. Shards of the run's data are only named here.
 """
 
+import asyncio
 import logging
 import os
 import shutil
@@ -81,7 +82,8 @@ class RunFiles:
             try:
                 if sha256_of(path) != path.stem:
                     raise CheckpointError(notice("checkpoint.wrong_hash"))
-                self._enter(self._described(path, path.stem))
+                for old in self._enter(self._described(path, path.stem)):
+                    remove(old)
             except CheckpointError as error:
                 self._set_aside(path, str(error))
             except OSError as error:
@@ -150,26 +152,40 @@ class RunFiles:
 
     # what comes and goes
 
-    def keep(self, sha256: str) -> PartFile | None:
+    async def keep(self, sha256: str) -> PartFile | None:
         """Make a copy of a file of the newest checkpoint, at no cost where the disk can; None if that fails."""
         if (known := self._by_hash.get(sha256)) is not None:
             return known
         path = path_of(self.checkpoints, sha256)
         try:
-            file = self._described(path, sha256)
-            target = self.partial(sha256)
-            target.unlink(missing_ok=True)
-            try:
-                os.link(path, target)
-            except OSError as error:  # a disk without hard links
-                if not self.quota.take(file.size):
-                    raise CheckpointError(notice("checkpoint.quota_full")) from error
-                shutil.copyfile(path, target)
-            target.replace(self.path(sha256))
+            file, is_kept = await asyncio.to_thread(self._linked, path, sha256)
+            if not is_kept:  # a disk without hard links
+                partial = self.partial(sha256)
+                async with self.quota.hold(partial, file.size):
+                    await asyncio.to_thread(shutil.copyfile, path, partial)
+                    await asyncio.to_thread(partial.replace, self.path(sha256))
         except (OSError, CheckpointError) as error:
             log.warning("No copy of %s is kept: %s", path.name, error)
             return None
-        return self._enter(file)
+        for old in self._enter(file):
+            await asyncio.to_thread(remove, old)
+        return file
+
+    def _linked(self, path: Path, sha256: str) -> tuple[PartFile, bool]:
+        """A file of the newest checkpoint, and whether it could be made a copy by another name.
+
+        Raises:
+            CheckpointError: It is of no part of this run.
+            OSError: It is not there, or nothing can be written.
+        """
+        file, target = self._described(path, sha256), self.partial(sha256)
+        target.unlink(missing_ok=True)
+        try:
+            os.link(path, target)
+        except OSError:
+            return file, False
+        target.replace(self.path(sha256))
+        return file, True
 
     def accept(self, file: PartFile) -> None:
         """Take up the finished partial file, whose hash has been checked.
@@ -183,7 +199,8 @@ class RunFiles:
         if found != file:
             raise CheckpointError(notice("checkpoint.other_version", version=found.version, part=found.part))
         partial.replace(self.path(file.sha256))
-        self._enter(file)
+        for old in self._enter(file):
+            remove(old)
 
     def given(self, sha256: str, giver: bytes) -> None:
         """A copy that is about to come is given to be kept.
@@ -235,16 +252,18 @@ class RunFiles:
             raise CheckpointError(notice("checkpoint.of_another_part", part=file.part, run=self._grid.run))
         return file
 
-    def _enter(self, file: PartFile) -> PartFile:
+    def _enter(self, file: PartFile) -> list[Path]:
+        """Know a copy from now on; those that are not needed any more, to be removed."""
         self._by_hash[file.sha256] = file
         files = self._by_part.setdefault(file.part, [])
         files.append(file)
         files.sort(key=lambda f: f.version, reverse=True)
+        superseded = []
         while len(files) > VERSIONS:
             old = self._superseded(files, file)
-            remove(self.path(old.sha256))
+            superseded.append(self.path(old.sha256))
             self.forget(old.sha256)
-        return file
+        return superseded
 
     def _superseded(self, files: Sequence[PartFile], last: PartFile) -> PartFile:
         """Which state of a part is needed least, newest first: one of which the same giver gave a newer one."""

@@ -74,4 +74,4 @@ class Leaving:
         return NewestReply(tuple(self._state(Uid.parse(text)) for text in request.uids))
 
     def _state(self, uid: Uid) -> Newest:
-        return Newest(self._copies.own(str(uid)), self._coming(uid))
+        return Newest(self._copies.own(str(uid)), self._coming(uid) or self._copies.is_coming(str(uid)))

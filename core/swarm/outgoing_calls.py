@@ -135,19 +135,23 @@ class OutgoingCalls:
         """What one compute process is told, for as long as it lives."""
         self._bans = bans = asyncio.Queue[Banned]()
         told: list[Sequence[Coords] | None] = []
-        while True:
-            mirrors = [self._directory.mirror(layer) for layer in range(self._grid.layers)]
-            if None not in mirrors and [*map(id, mirrors)] != [*map(id, told)]:
-                yield Cells([list(cells or ()) for cells in mirrors])
-                told = mirrors
-            for peer in self._returning.look():
-                yield Stirred(peer_text(peer))
-            ban = None
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(WATCH_S):
-                    ban = await bans.get()
-            if ban is not None:
-                yield ban
+        try:
+            while True:
+                mirrors = [self._directory.mirror(layer) for layer in range(self._grid.layers)]
+                if None not in mirrors and [*map(id, mirrors)] != [*map(id, told)]:
+                    yield Cells([list(cells or ()) for cells in mirrors])
+                    told = mirrors
+                for peer in self._returning.look():
+                    yield Stirred(peer_text(peer))
+                ban = None
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(WATCH_S):
+                        ban = await bans.get()
+                if ban is not None:
+                    yield ban
+        finally:
+            if self._bans is bans:  # the next process may follow already
+                self._bans = None
 
 
 def _peer(text: str) -> PeerId:

@@ -10,7 +10,7 @@ import logging
 import math
 import random
 import time
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from core.contracts.notices import Notice
 from core.dht.node import DHTNode
 from core.dht.records import own_subkey, told
 from core.identity import PeerId, parse_peer, peer_text
+from core.net.background import Background, all_of
 from core.net.limits import Newest
 from core.net.recurring import Recurring
 from core.net.rpc import RpcNode
@@ -33,6 +34,7 @@ from core.swarm.fetching import fetch_file
 from core.swarm.hosted import HostedExperts
 from core.swarm.keeping import Keeping
 from core.swarm.members import Others
+from core.swarm.own_states import OwnStates
 from core.swarm.signatures import Signatures
 
 log = logging.getLogger(__name__)
@@ -114,6 +116,7 @@ class Copies:
         self._own: set[str] = set()
         """Parts whose copies this peer cares for: it made their newest state."""
         self._fetching: dict[PartFile, asyncio.Task[Path]] = {}
+        self._background = Background()
         self._slots = asyncio.Semaphore(FETCHES)
         self.beliefs = Beliefs()
         """How far the parts of the run can be."""
@@ -124,6 +127,7 @@ class Copies:
         self._rejected = Newest[str, None](REJECTED)
         """Hashes of files that could not be used: they are fetched and named no more."""
         self.caring = Recurring("copies", self._care, lambda: TICK_S)
+        self._states = OwnStates(files, self.caring.wake.set)
         files.shared = True
         files.on_saved.append(self.saved)
         self._keep_method = Keeping(run_id, self, files, hosted, members, node).method
@@ -135,13 +139,14 @@ class Copies:
         for part, file in (await asyncio.to_thread(newest_states, files.checkpoints)).items():
             if part != TRUNK and file.version:  # what this PC trained alone is its to give
                 self._own.add(part)
-                files.keep(file.sha256)
+                await files.keep(file.sha256)
         self.caring.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         """Hand out what only this peer has, as far as `FLUSH_S` goes."""
         await self.caring.stop()
+        await self._states.done()
         await self.signatures.save(self._files.get)
         self._asked.clear()  # whom this interrupted is asked again
         with contextlib.suppress(HearthError, TimeoutError):
@@ -149,21 +154,24 @@ class Copies:
                 await self._publish()
                 while await self._hand_out():  # noqa: ASYNC110  (what others have to do is no event here)
                     await asyncio.sleep(BUSY_S)
+        await self._background.close()  # others give copies up to now
 
     # This disk
 
     def saved(self, files: Sequence[PartFile]) -> None:
         """Compute has saved these; what has been trained is kept here and elsewhere. New ones are the same anywhere,
         and a trunk that nobody trains here is somebody else's."""
-        for file in files:
-            if file.version and (file.part != TRUNK or self._trains):
-                self._own.add(file.part)
-                self._files.keep(file.sha256)
-        self.caring.wake.set()
+        mine = [file for file in files if file.version and (file.part != TRUNK or self._trains)]
+        self._own |= {file.part for file in mine}
+        self._states.keep(mine)
 
     def own(self, part: str) -> PartFile | None:
         """The newest state of a part on this disk."""
         return self._files.newest(part)
+
+    def is_coming(self, part: str) -> bool:
+        """Whether a newer state of a part was saved here, of which there will be a copy in a moment."""
+        return self._states.is_coming(part)
 
     def is_own(self, part: str) -> bool:
         """Whether this PC made the newest state of a part, and cares for its copies."""
@@ -281,10 +289,12 @@ class Copies:
         if task is None:
             if any(file.sha256 == other.sha256 for other in self._fetching):
                 raise CheckpointError("it is being fetched as something else")
-            task = asyncio.create_task(self._fetch(file, peers), name=f"fetch {file.part}")
-            self._fetching[file] = task
+            task = self._fetching[file] = self._background.start(self._fetch(file, peers), f"fetch {file.part}")
             task.add_done_callback(lambda done: self._fetched(file, done))
-        return await asyncio.shield(task)
+        await asyncio.wait([task])
+        if task.cancelled():
+            raise CheckpointError("this PC leaves the run")
+        return task.result()
 
     def _fetched(self, file: PartFile, task: asyncio.Task[Path]) -> None:
         del self._fetching[file]
@@ -347,7 +357,7 @@ class Copies:
             async with slots:
                 return await self._have_kept(file)
 
-        return any(await _all(care(file) for file in self._files.all_newest() if self._is_due(file)))
+        return any(await all_of(care(file) for file in self._files.all_newest() if self._is_due(file)))
 
     def _is_due(self, file: PartFile) -> bool:
         """Whether a state that was made here has too few keepers, and others may be asked (again)."""
@@ -387,13 +397,3 @@ class Copies:
         if busy:
             del self._asked[file.part]  # soon again
         return busy
-
-
-async def _all(work: Iterable[Awaitable[bool]]) -> list[bool]:
-    """Do all, and raise the first error only then."""
-    done = []
-    for result in await asyncio.gather(*work, return_exceptions=True):
-        if isinstance(result, BaseException):
-            raise result
-        done.append(result)
-    return done

@@ -106,7 +106,7 @@ class Memory:
 
 
 def _taken(pid: int | None) -> int:
-    """Resident bytes of a process; 0 if there is none."""
-    with contextlib.suppress(psutil.Error):
+    """Resident bytes of a process; 0 if there is none, or they cannot be read now: too many files may be open."""
+    with contextlib.suppress(psutil.Error, OSError):
         return 0 if pid is None else int(psutil.Process(pid).memory_info().rss)
     return 0

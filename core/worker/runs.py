@@ -161,7 +161,7 @@ class Runs:
             if many or self._group is None or self._quitting.is_set():
                 raise RunError(notice("run.too_many", most=joined_runs.MOST))
             manifest = joined_runs.newest(self._given.folder, manifest, document)
-            opening.take_over(self._given.folder, [manifest])
+            await asyncio.to_thread(opening.take_over, self._given.folder, [manifest])
             if manifest.organiser is None:
                 joined_runs.keep(self._given.folder, manifest.run_id, document)
             run = self._add(joined_runs.with_peers(manifest, peers), weight)

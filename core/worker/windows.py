@@ -38,7 +38,7 @@ class Windows:
         """Bytes that they take."""
         taken = 0
         for pid in self.pids():
-            with contextlib.suppress(psutil.Error):
+            with contextlib.suppress(psutil.Error, OSError):
                 taken += psutil.Process(pid).memory_info().rss
         return taken
 
@@ -53,7 +53,7 @@ class Windows:
         pids += [("compute", pid) for pid in computes]
         found = []
         for name, pid in pids:
-            with contextlib.suppress(psutil.Error):
+            with contextlib.suppress(psutil.Error, OSError):
                 taken_mb = psutil.Process(pid).memory_info().rss / 2**20
                 found.append(ProcessStatus(name, pid, taken_mb, computes.get(pid)))
         return found

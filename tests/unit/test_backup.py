@@ -99,6 +99,26 @@ def test_a_backup_that_cannot_be_written_leaves_nothing(folder: Path, tmp_path: 
     assert not (tmp_path / "no").exists()
 
 
+def test_what_a_killed_backup_held_goes_at_the_next_start_and_what_another_one_holds_stays(
+    folder: Path, tmp_path: Path
+) -> None:
+    data_folder(folder)
+    held = folder / "backing-up"
+
+    def during(done: int, total: int) -> None:
+        data_folder(folder)  # a worker starts
+        assert [path.read_bytes() for path in held.iterdir()] == [*CHECKPOINTS.values()][:1]
+        with pytest.raises(DataFolderError, match="could not be written"):
+            back_up(folder, tmp_path / "second.zip", checkpoints=True)
+
+    back_up(folder, tmp_path / "b.zip", checkpoints=True, told=during)
+    assert not held.exists()
+    held.mkdir()
+    (held / "0").hardlink_to(folder / next(iter(CHECKPOINTS)))
+    data_folder(folder)
+    assert not held.exists()
+
+
 def manifest(listed: dict[str, bytes], **changes: Any) -> bytes:
     entries = [
         {"name": name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in listed.items()

@@ -37,7 +37,7 @@ from core.swarm.members import Hosted
 from core.swarm.replication import Copies, Copy
 from core.swarm.signatures import Signatures
 from tests.dht_peers import Peer, peers, until
-from tests.disks import ROOMY, files_of, fill, used
+from tests.disks import GRID, ROOMY, files_of, fill, used
 from tests.experts import pack
 
 KEEP = of_run("file.keep", "digits")
@@ -63,15 +63,15 @@ def files(tmp_path: Path) -> RunFiles:
     return files_of(tmp_path)
 
 
-def keep(files: RunFiles, part: str, version: int) -> PartFile | None:
+async def keep(files: RunFiles, part: str, version: int) -> PartFile | None:
     path = checkpoint(files.checkpoints, part, version)
-    kept = files.keep(path.stem)
+    kept = await files.keep(path.stem)
     path.unlink()  # newer checkpoints have come
     return kept
 
 
-def test_what_is_kept_is_found_again_at_the_next_start(files: RunFiles, tmp_path: Path) -> None:
-    kept = keep(files, ONE, 3)
+async def test_what_is_kept_is_found_again_at_the_next_start(files: RunFiles, tmp_path: Path) -> None:
+    kept = await keep(files, ONE, 3)
     assert kept is not None and (kept.part, kept.version) == (ONE, 3)
     again = files_of(tmp_path)
     again.load()
@@ -79,14 +79,14 @@ def test_what_is_kept_is_found_again_at_the_next_start(files: RunFiles, tmp_path
     assert read("digits", ONE, again.path(kept.sha256)).version == 3
 
 
-def test_only_the_newest_two_states_of_a_part_stay(files: RunFiles, tmp_path: Path) -> None:
-    kept = [keep(files, ONE, version) for version in (1, 2, 3)]
+async def test_only_the_newest_two_states_of_a_part_stay(files: RunFiles, tmp_path: Path) -> None:
+    kept = [await keep(files, ONE, version) for version in (1, 2, 3)]
     assert [blob is not None and files.path(blob.sha256).exists() for blob in kept] == [False, True, True]
     assert files.newest(ONE) == kept[2]
 
 
-def test_a_damaged_file_is_set_aside_and_the_older_state_serves(files: RunFiles, tmp_path: Path) -> None:
-    old, new = (keep(files, ONE, version) for version in (1, 2))
+async def test_a_damaged_file_is_set_aside_and_the_older_state_serves(files: RunFiles, tmp_path: Path) -> None:
+    old, new = [await keep(files, ONE, version) for version in (1, 2)]
     assert old and new
     files.path(new.sha256).unlink()
     files.path(new.sha256).write_bytes(b"x" * new.size)
@@ -97,13 +97,13 @@ def test_a_damaged_file_is_set_aside_and_the_older_state_serves(files: RunFiles,
 
 
 @pytest.mark.parametrize("part", ["text.0.1.3", "digits.9.1.3", "../../etc"])
-def test_a_file_of_another_run_is_not_kept(files: RunFiles, tmp_path: Path, part: str) -> None:
-    assert keep(files, part, 1) is None and not files.all_newest()
+async def test_a_file_of_another_run_is_not_kept(files: RunFiles, tmp_path: Path, part: str) -> None:
+    assert await keep(files, part, 1) is None and not files.all_newest()
 
 
 async def test_least_needed_goes_first_and_never_the_only_newest_copy(tmp_path: Path) -> None:
     files = files_of(tmp_path)
-    first, second, third = keep(files, ONE, 1), keep(files, ONE, 2), keep(files, TWO, 5)
+    first, second, third = [await keep(files, *state) for state in ((ONE, 1), (ONE, 2), (TWO, 5))]
     assert first and second and third
 
     async def fits() -> bool:
@@ -124,14 +124,14 @@ async def test_least_needed_goes_first_and_never_the_only_newest_copy(tmp_path: 
 async def test_a_full_disk_costs_nothing_but_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = files_of(tmp_path)
     await files.quota.look()
-    kept = keep(files, ONE, 1)
+    kept = await keep(files, ONE, 1)
 
     def full(*arguments: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "link", full)
     monkeypatch.setattr(shutil, "copyfile", full)
-    assert keep(files, ONE, 2) is None
+    assert await keep(files, ONE, 2) is None
     assert files.newest(ONE) == kept
 
 
@@ -257,10 +257,17 @@ class Place:
         assert isinstance(self.hosted, HostedExperts)
         self.copies = Copies("digits", self.files, self.hosted, self.others, peer.rpc, peer.dht, trains=True)
 
-    def save(self, part: str, version: int) -> None:
+    def save(self, part: str, version: int) -> PartFile:
         """As compute does it."""
         path = checkpoint(self.files.checkpoints, part, version)
-        self.files.saved([describe("digits", path, path.stem)])
+        file = describe("digits", path, path.stem)
+        self.files.saved([file])
+        return file
+
+    async def saved(self, part: str, version: int) -> None:
+        """As compute does it; a moment later there is a copy."""
+        file = self.save(part, version)
+        await until(lambda: self.files.get(file.sha256), "the copy here")
 
     def version(self, part: str) -> int | None:
         blob = self.files.newest(part)
@@ -431,7 +438,7 @@ async def test_a_trainer_keeps_its_trunk_and_another_s_only_where_it_has_none(tm
     async with places(tmp_path, 3) as (trainer, keeper, stranger):
         assert (await give(trainer, keeper, "trunk", 5)).kept
         assert not (await give(stranger, keeper, "trunk", 9)).kept and keeper.version("trunk") == 5
-        trainer.save("trunk", 6)
+        await trainer.saved("trunk", 6)
         assert not (await give(stranger, trainer, "trunk", 9)).kept and trainer.version("trunk") == 6
         keeper.others.peers = [stranger.peer.id]
         assert (await give(stranger, keeper, "trunk", 9)).kept, "the first trainer has gone"
@@ -439,7 +446,7 @@ async def test_a_trainer_keeps_its_trunk_and_another_s_only_where_it_has_none(tm
 
 async def test_a_file_is_kept_as_what_it_is_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with places(tmp_path, 2) as (giver, keeper):
-        keeper.save(TWO, 1)
+        await keeper.saved(TWO, 1)
         assert not (await give(giver, keeper, ONE, 7, told=TWO)).kept
         assert (await give(giver, keeper, ONE, 7)).kept
         assert not (await give(giver, keeper, ONE, 7, told=TWO)).kept
@@ -494,8 +501,8 @@ async def test_what_this_pc_trained_alone_is_given_to_others_when_it_joins(tmp_p
 
 async def test_what_compute_could_not_use_is_set_aside_and_the_state_before_it_serves(tmp_path: Path) -> None:
     async with places(tmp_path, 2) as (giver, taker):
-        giver.save(ONE, 2)
-        taker.save(ONE, 1)
+        await giver.saved(ONE, 2)
+        await taker.saved(ONE, 1)
         bad = giver.files.newest(ONE)
         assert bad is not None
         copies = [Copy(giver.peer.id, bad)]
@@ -510,4 +517,79 @@ async def test_what_compute_could_not_use_is_set_aside_and_the_state_before_it_s
 async def test_untrained_experts_are_not_copied(tmp_path: Path) -> None:
     async with places(tmp_path, 2) as made:
         made[0].save(ONE, 0)
+        await made[0].saved(TWO, 1)
         assert made[0].version(ONE) is None
+
+
+async def test_a_slow_disk_without_links_holds_up_nobody_who_saves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, copy_at_once = threading.Event(), threading.Event(), shutil.copyfile
+
+    def no_links(*_: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    def copy_slowly(source: Path, target: Path) -> Path:
+        begun.set()
+        assert go_on.wait(60)
+        return copy_at_once(source, target)
+
+    async with places(tmp_path, 1) as (place,):
+        await place.files.quota.look()
+        monkeypatch.setattr(os, "link", no_links)
+        monkeypatch.setattr(shutil, "copyfile", copy_slowly)
+        place.save(ONE, 1)
+        await until(begun.is_set, "a copy that has begun")
+        assert place.version(ONE) is None and place.copies.is_coming(ONE)
+        place.save(ONE, 2)
+        go_on.set()
+        await until(lambda: place.version(ONE) == 2, "the newer one, too")
+        assert not place.copies.is_coming(ONE)
+
+
+async def test_what_is_being_fetched_ends_with_the_run_and_its_successor_goes_on_with_it(tmp_path: Path) -> None:
+    asked, go_on = asyncio.Event(), asyncio.Event()
+    async with places(tmp_path, 2) as (giver, taker):
+        path = checkpoint(giver.folder, ONE, 1)
+        copy = Copy(giver.peer.id, describe("digits", path, path.stem))
+
+        async def read(request: ReadFile, payload: bytes, context: Context) -> tuple[FileRead, bytes]:
+            if request.offset:
+                asked.set()
+                await go_on.wait()
+            data = path.read_bytes()
+            return FileRead(len(data)), data[request.offset : request.offset + request.length]
+
+        giver.peer.rpc.register(of_run(READ_FILE, "digits"), ReadFile, read)
+        first = asyncio.create_task(taker.copies.newest(ONE, [copy]))
+        await asked.wait()
+        partial = taker.files.partial(path.stem)
+        await taker.copies.__aexit__()
+        assert not taker.files.quota._coming
+        assert await first == [] and partial.stat().st_size == 1000
+        asked.clear()
+        hosted, peer = HostedExperts(GRID), taker.peer
+        after = Copies("digits", taker.files, hosted, taker.others, peer.rpc, peer.dht, trains=True)
+        second = asyncio.create_task(after.newest(ONE, [copy]))
+        await asked.wait()
+        go_on.set()
+        assert await second == [taker.files.path(path.stem)]
+
+
+async def test_a_file_that_comes_already_is_waited_for(tmp_path: Path) -> None:
+    files, order = files_of(tmp_path), list[str]()
+    await files.quota.look()
+    path = files.partial("ab" * 32)
+
+    async def again() -> None:
+        async with files.quota.hold(path, 1000):
+            order.append("second")
+
+    async with files.quota.hold(path, 1000):
+        other = asyncio.create_task(again())
+        for name in ("cd", "ef"):  # who asks waits for who asked before: then the other one has been answered
+            async with files.quota.hold(files.partial(name * 32), 1000):
+                pass
+        order.append("first")
+    await other
+    assert order == ["first", "second"]

@@ -13,12 +13,14 @@ import torch
 
 from core.contracts import manifest
 from core.contracts.errors import CheckpointError
+from core.contracts.files import PartFile
 from core.contracts.notices import notice
 from core.contracts.status import ExpertStatus
 from core.experts.grid import Grid, Uid
 from core.logs import Ring
 from core.runtime.part_files import Part, unpack
-from core.store.checkpoint_files import manifests, newest_states
+from core.store import quota, soundness
+from core.store.checkpoint_files import is_whole, manifests, newest_states
 from core.store.checkpoints import KEPT, CheckpointStore
 from core.store.disk_use import look_through
 from core.store.needs import STAGES, Wait
@@ -110,6 +112,27 @@ async def test_a_slow_disk_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.M
     spins.set()
     await looking
     assert space.used >= 8192
+
+
+async def test_a_save_does_not_wait_until_large_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of them are whole is found out before older states go, and takes long on a slow disk."""
+    await save(tmp_path, 1, 2, 3)
+    files, go_on = files_of(tmp_path), threading.Event()
+    files.hosted.computes = True
+
+    def read_slowly(folder: Path, file: PartFile) -> bool:
+        assert go_on.wait(60)
+        return is_whole(folder, file)
+
+    monkeypatch.setattr(soundness, "is_whole", read_slowly)
+    monkeypatch.setattr(quota, "CHECK_S", 0.01)
+    files.quota.cap_bytes = 0
+    looking = asyncio.create_task(files.quota.look())
+    assert await files.quota.grant(files, NAMES[0], 64 * KB, 3 * 64 * KB, True) == 64 * KB
+    assert not looking.done() and len(manifests(checkpoints(tmp_path))) == 3, "nothing goes before that is known"
+    go_on.set()
+    await looking
+    assert len(manifests(checkpoints(tmp_path))) == 1
 
 
 async def test_what_was_never_finished_goes_then_older_checkpoints_and_never_the_newest(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from core.contracts.errors import RunError
 from core.contracts.notices import Notice, notice
 from core.experts.grid import Grid
 from core.net.addresses import address_text
-from core.store.data_folder import MANIFEST_FILE, RUNS
+from core.store.data_folder import MANIFEST_FILE, RUNS, take_over
 from core.store.small_files import Files
 from core.swarm.state_room import StateRoom
 from core.worker.joined_runs import MOST, Kept, keep, manifests_of, newest, setting_of
@@ -59,6 +59,22 @@ def test_of_a_signed_run_the_newest_manifest_holds_wherever_it_came_from(tmp_pat
     assert held(first) == "Handwritten digits" and kept.read_bytes() == first
     assert newest(tmp_path, manifests.load("digits"), b"") == manifests.load("digits")
     assert setting_of(tmp_path, decoded(first)) == str(kept) and kept.read_bytes() == first
+
+
+def test_a_run_that_is_named_like_another_one_s_id_leaves_that_its_folder(tmp_path: Path) -> None:
+    digits, renamed = manifests.load("digits"), list[str]()
+    named_like_it = msgspec.structs.replace(digits, run=digits.run_id)
+    theirs = tmp_path / RUNS / digits.run_id
+    theirs.mkdir(parents=True)
+
+    def rename(old: str, new: str) -> None:
+        renamed.append(old)
+
+    take_over(tmp_path, named_like_it, rename)
+    assert theirs.is_dir() and not (tmp_path / RUNS / named_like_it.run_id).exists() and not renamed
+    theirs.rename(tmp_path / RUNS / "digits")  # as an older Hearth has left it
+    take_over(tmp_path, digits, rename)
+    assert theirs.is_dir() and renamed == ["digits"]
 
 
 def test_the_peers_of_a_link_are_known_at_the_next_start(tmp_path: Path) -> None:

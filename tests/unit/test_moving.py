@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -161,6 +162,34 @@ def test_killed_anywhere_nothing_is_lost_and_it_can_be_gone_on_with(folder: Path
         if there == new:  # back to where it began
             move(folder, new, folder)
     assert killed > 5 and data_folder(folder) == new and [path.name for path in folder.iterdir()] == [moved.FILE]
+
+
+def test_what_is_gone_since_a_move_that_was_killed_does_not_come_back(folder: Path, tmp_path: Path) -> None:
+    """As with a ledger's log that belongs to an older state of it."""
+    new = tmp_path / "new"
+    for name in ("ledger.db-wal", "runs/digits-1/old/file"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(b"of then")
+    (folder / "was-a-file").touch()
+
+    class Killed(BaseException):
+        pass
+
+    def killed(done: int, total: int) -> None:
+        if done == total:
+            raise Killed
+
+    with pytest.raises(Killed):
+        move(folder, folder, new, killed)
+    assert (new / "ledger.db-wal").exists() and data_folder(folder) == folder
+    (folder / "ledger.db-wal").unlink()
+    shutil.rmtree(folder / "runs/digits-1/old")
+    (folder / "was-a-file").unlink()
+    (folder / "was-a-file").mkdir()
+    (new / "worker.lock").touch()  # of who asks for it again
+    move(folder, folder, new)
+    assert content(new) == FILES and data_folder(folder) == new
+    assert not (new / "runs/digits-1/old").exists() and (new / "was-a-file").is_dir() and (new / "worker.lock").exists()
 
 
 def test_sizes_are_told_by_kind(folder: Path) -> None:

@@ -8,10 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from core.contracts.errors import CallRefused
+from core.contracts.errors import CallRefused, ComputeError
 from core.contracts.expert_calls import METHODS
 from core.contracts.net import Parts, of_run
-from core.contracts.remote_experts import ASK, SERVE, ExpertCall
+from core.contracts.remote_experts import ASK, FOLLOW, SERVE, Banned, Cells, ExpertCall
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
 from core.identity import Identity, PeerId
@@ -22,6 +22,7 @@ from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Data, Frames, Payload
 from core.swarm.incoming_calls import IncomingCalls
 from core.swarm.outgoing_calls import OutgoingCalls
+from tests.dht_peers import until
 from tests.joined_calls import Joined, join
 
 PEER = Identity.generate().peer
@@ -118,6 +119,23 @@ async def test_what_compute_asks_goes_out_in_the_pieces_in_which_it_came_through
     [(name, request, parts)] = network.asked
     assert (name, request) == (of_run(METHODS["backward"], "run"), NONSENSE)
     assert b"".join(parts) == b"".join(PIECES)
+
+
+async def test_who_is_banned_while_no_compute_process_is_there_is_not_remembered_for_one() -> None:
+    worker, compute = Calls(), Calls()
+    join(worker, compute)
+    directory = cast(DHTDirectory, type("Directory", (), {"run_id": "run", "mirror": lambda self, layer: ()})())
+    calls = OutgoingCalls(cast(RpcNode, Network()), directory, Grid("run", 1, (2, 2)), worker, lambda peers: None)
+    async with contextlib.aclosing(compute.stream(FOLLOW, None)) as told:
+        assert isinstance(await anext(told), Cells)
+        calls.banned(PEER, 30.0)
+        assert await anext(told) == Banned(PEER.hex(), 30.0)
+        followed = calls._bans
+        assert followed is not None
+    worker.detach(ComputeError("It has ended."))
+    await until(lambda: calls._bans is None, "nobody who wants to know")
+    calls.banned(PEER, 30.0)
+    assert followed.empty()
 
 
 def test_a_payload_is_given_out_in_the_memory_in_which_it_was_read() -> None:

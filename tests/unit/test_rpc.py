@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import gc
 import math
 import os
@@ -417,6 +418,15 @@ async def test_a_peer_that_failed_is_left_alone_for_a_while(alice: RpcNode, bob:
     assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
 
 
+async def test_a_dial_that_was_cancelled_before_it_began_is_made_again(alice: RpcNode, bob: RpcNode) -> None:
+    first = asyncio.create_task(alice.pool.link(bob.peer))
+    asyncio.get_running_loop().call_soon(alice.hush, "The user wants it.")  # right after the dial's task was made
+    with pytest.raises(PeerUnreachable):
+        await first
+    alice.speak()
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
+
+
 async def test_who_has_the_address_but_not_the_key_is_not_called(alice: RpcNode, bob: RpcNode, start: Start) -> None:
     carol = await start()
     alice.learn(PeerAddress(carol.peer, bob.address().addresses))
@@ -477,6 +487,34 @@ async def test_idle_connections_are_closed_and_made_again(
     await within(lambda: not alice.pool.links and not bob.pool.links)
     monkeypatch.setattr(limits, "IDLE_S", 60)
     assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
+
+
+async def test_a_connection_that_cannot_be_looked_after_costs_no_other(
+    start: Start, alice: RpcNode, bob: RpcNode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carol = await start()
+    alice.learn(carol.address())
+    for other in (bob, carol):
+        await alice.call(other.peer, "add_one", Number(1), Number, deadline_s=60)
+    failing, before = alice.pool.links[bob.peer], alice.pool.links[carol.peer]
+
+    def fail(now: float, kept: bool) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(failing, "tend", fail)
+    await within(lambda: failing.closed_because)
+    assert (await alice.call(carol.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
+    assert alice.pool.links[carol.peer] is before
+    assert (await alice.call(bob.peer, "add_one", Number(1), Number, deadline_s=60))[0].value == 2
+
+
+async def test_who_connects_again_and_again_has_few_connections(bob: RpcNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "RETIRED_S", math.inf)
+    endpoint = await Endpoint.bind(os.urandom(32), LOOPBACK)
+    made = [await endpoint.dial(bob.peer, bob.address().addresses) for _ in range(6)]
+    await within(lambda: sum(connection.closed for connection in made) == len(made) - 1 - limits.RETIRED)
+    assert not made[-1].closed and len(bob.pool.links) == 1 and len(bob.pool._retired) == limits.RETIRED
+    await endpoint.close()
 
 
 async def test_the_pool_is_bounded(start: Start, alice: RpcNode, monkeypatch: pytest.MonkeyPatch) -> None:

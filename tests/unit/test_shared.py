@@ -150,7 +150,7 @@ async def test_a_trained_trunk_gives_way_to_no_stranger_s_unless_its_checkpoint_
     path = files.checkpoints / f"{hashlib.sha256(state).hexdigest()}.safetensors"
     path.parent.mkdir()
     path.write_bytes(state)
-    assert files.keep(path.stem)
+    assert await files.keep(path.stem)
     async with peers(1) as (one,):
         compute = Compute(step, fell_back)
         directory = DHTDirectory(one.dht, one.rpc, grid, "digits")

@@ -3,6 +3,7 @@
 import asyncio
 
 import msgspec
+import pytest
 
 from core.contracts.hosting import CHUNK, FileRead, ReadFile
 from core.contracts.net import READ_FILE, Call, Payload, of_run
@@ -63,10 +64,36 @@ async def test_large_answers_that_are_made_at_once_for_a_peer_that_reads_nothing
         assert host._service._unsent.of(served.branch) <= (room + 1) * (LARGE + limits.SMALL)
 
 
-async def ask_and_read_nothing(asker: RpcNode, host: RpcNode, method: str, question: ReadFile) -> None:
-    """Send as many calls as one peer may have in flight."""
+async def test_who_reads_nothing_keeps_nobody_from_being_sent_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are sent to one far peer at a time."""
+    monkeypatch.setattr(limits, "FRAME_S", 4.0)
+    monkeypatch.setattr("core.net.link.in_local_network", lambda host, own: False)
+
+    async def read(request: ReadFile, payload: Payload, context: Context) -> tuple[FileRead, bytes]:
+        return FileRead(1 << 30), bytes(4 * LARGE if context.peer == asker.peer else CHUNK)
+
+    async with RpcNode(Identity.generate()) as host, RpcNode(Identity.generate()) as asker:
+        host.register(METHOD, ReadFile, read)
+        host.limit(0, 0, (64 * LARGE, 64 * LARGE))
+        asker.limit(0, 0, (0, LARGE))  # little is on its way before it is read
+        question = ReadFile("ab" * 32, 0, CHUNK)
+        asker.learn(host.address())
+        await asker.pool.link(host.peer)
+        await ask_and_read_nothing(asker, host, METHOD, question, 1)
+        await until(lambda: host.far._copies._held[asker.peer], "an answer on its way")
+        async with RpcNode(Identity.generate()) as other:
+            other.learn(host.address())
+            _, data = await other.call(host.peer, METHOD, question, FileRead, deadline_s=60)
+        assert len(data) == CHUNK and not host.far._copies._held[asker.peer]
+        assert asker.peer in host.pool.links, "who is slow loses the answer and nothing else"
+
+
+async def ask_and_read_nothing(
+    asker: RpcNode, host: RpcNode, method: str, question: ReadFile, calls: int = CALLS
+) -> None:
+    """Send as many calls as one peer may have in flight, or fewer."""
     link = asker.pool.links[host.peer]
     for task in link._tasks[1:]:
         task.cancel()
     body = msgspec.Raw(msgspec.msgpack.encode(question))
-    await asyncio.gather(*(link.send(Call(1 << 40 | n, method, LONG_MS, body)) for n in range(CALLS)))
+    await asyncio.gather(*(link.send(Call(1 << 40 | n, method, LONG_MS, body)) for n in range(calls)))
