@@ -6,17 +6,17 @@ import math
 import secrets
 from collections import defaultdict
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pytest
 import torch
 
 from core.averaging.digests import TrunkDigest
-from core.contracts.errors import NetworkError
+from core.contracts.errors import NetworkError, RemoteFault
 from core.contracts.net import Payload, PeerAddress, of_run
 from core.contracts.trunk import Agreed, Gathered, Offer
-from core.contracts.trunk_rounds import AskVector, Vector, Verdict
+from core.contracts.trunk_rounds import AskVector, Group, Vector, Verdict
 from core.net.method import Context
 from core.swarm.trunk.ballot import Piece, Span, can_be
 from core.swarm.trunk.matchmaking import Invitation, Wish
@@ -24,7 +24,14 @@ from core.swarm.trunk.past import Taken
 from core.swarm.trunk.planning import wish_of
 from tests.dht_peers import peers, until
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
-from tests.unit.test_dedloc_held_up import FORMING_S, meanwhile, short_rounds, step, telling  # noqa: F401 - a fixture
+from tests.unit.test_dedloc_held_up import (
+    FORMING_S,
+    GRACE_S,
+    meanwhile,
+    short_rounds,  # noqa: F401 - fixture
+    step,
+    telling,
+)
 from tests.unit.test_dedloc_lines import MEAN, come_to
 from tests.unit.test_dedloc_peers import DIGITS, NUMBERS, PATIENCE_S, ROWS, Trainer, all_known
 
@@ -83,10 +90,11 @@ def test_a_verdict_that_no_leader_can_have_decided_is_none() -> None:
         assert not can_be(bad, pieces, (0, 1))
 
 
-@pytest.mark.parametrize("lie", ["late and nothing", "elsewhere"])
-async def test_who_gathers_nobody_holds_up_no_step(
-    tmp_path: Path, lie: Literal["late and nothing", "elsewhere"]
-) -> None:
+Lie = Literal["late and nothing", "late and a fault", "late and a group of no use", "elsewhere"]
+
+
+@pytest.mark.parametrize("lie", get_args(Lie))
+async def test_who_gathers_nobody_holds_up_no_step(tmp_path: Path, lie: Lie) -> None:
     async with peers(3) as nodes:
         swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
         await all_known(swarm)
@@ -95,9 +103,12 @@ async def test_who_gathers_nobody_holds_up_no_step(
         mine = await wish_of(liar.peer.rpc, 0, NUMBERS, 3, sends=True)
 
         async def join(theirs: Wish, payload: Payload, context: Context) -> Invitation:
-            if lie == "late and nothing":
+            if lie.startswith("late"):
                 await asyncio.sleep(FORMING_S + 4.0)
-                return Invitation()
+                if lie == "late and a fault":
+                    raise RemoteFault("no_round", "Not now.")
+                of_no_use = Group(bytes(32), (mine.address, theirs.address), (True, True), (1, 1), "fp16", GRACE_S)
+                return Invitation(None if lie == "late and nothing" else of_no_use)
             nobody = min((secrets.token_bytes(32) for _ in range(64)), key=lambda peer: matchmaking._rank(0, peer))
             return Invitation(None, PeerAddress(nobody, ("127.0.0.1:9",)))
 

@@ -149,7 +149,7 @@ class Standings:
         self._said = {record.peer: standing for record, standing in records}
         self._sequences = {record.peer: record.sequence for record, _ in records}
         found = {peer: standing for peer, standing in self._said.items() if peer not in self._out}
-        unmet = sorted(peer for peer in found if not self._is_met(peer))
+        unmet = sorted(peer for peer in found if not self.is_met(peer))
         found = {peer: found[peer] for peer in found.keys() - {*unmet}}
         for peer in random.sample(unmet, min(MEETINGS, len(unmet))):
             self._node.start(self._say(peer, self._mine), "meeting a trainer")
@@ -158,8 +158,12 @@ class Standings:
         self.helpers = {peer: each for peer, each in found.items() if each.helps}
         self._news = {peer: news for peer, news in self._news.items() if peer in self.trainers}
 
-    def _is_met(self, peer: PeerId) -> bool:
-        """Whether a peer is there, and may take part, by more than a record."""
+    def is_met(self, peer: PeerId) -> bool:
+        """Whether a peer is there, and may take part, by more than a record.
+
+        Args:
+            peer: who it is.
+        """
         is_here = peer in self._node.pool.links and self._node.admission.admits(peer, self._run_id)
         return is_here or peer in self._partners
 
@@ -244,10 +248,17 @@ class Standings:
         """
         return self._idle.get(self._node.pool.voter(peer), (0, version))[1] > version
 
+    def rests(self, peer: PeerId, version: int) -> bool:
+        """Whether a step does not wait for a peer, as it did not come several times, or did nothing.
+
+        Args:
+            peer: who it is.
+            version: the step.
+        """
+        return self._missed.get(peer, (0, version))[1] > version or self.is_idle(peer, version)
+
     def _resting(self, version: int) -> set[PeerId]:
-        """The peers that a step does not wait for, as they did not come several times, or did nothing."""
-        missed = {peer for peer, (_, step) in self._missed.items() if step > version}
-        return missed | {peer for peer in {**self.trainers, **self.helpers} if self.is_idle(peer, version)}
+        return {peer for peer in {**self._missed, **self.trainers, **self.helpers} if self.rests(peer, version)}
 
     def met(
         self, version: int, came: Collection[PeerId], absent: Collection[PeerId] = (), idle: Collection[PeerId] = ()
