@@ -364,15 +364,41 @@ async def test_numbers_that_no_honest_peer_sends_are_refused(
         liar.node.learn(peer.node.address())
         number, span = min(chunks.items())
         false = np.full(span.stop - span.start, lie, np.float32).data.cast("B")
-        chunk, method = Chunk(which.key, 0, number, 1, 1.0), of_run("trunk.chunk", RUN)
+        chunk, method = Chunk(which.digest(), 0, number, 1, 1.0), of_run("trunk.chunk", RUN)
         await liar.node.call(peer.node.peer, method, chunk, Averaged, false, deadline_s=DEADLINE_S)
     for peer in honest:
-        await liar.node.call(peer.node.peer, of_run("trunk.leave", RUN), Leave(which.key), Left, deadline_s=DEADLINE_S)
+        await liar.node.call(
+            peer.node.peer, of_run("trunk.leave", RUN), Leave(which.digest()), Left, deadline_s=DEADLINE_S
+        )
     async with asyncio.timeout(DEADLINE_S):
         results = await asyncio.gather(*tasks)
     assert np.allclose(averaged(results), mean(sent, [1] * 3), atol=1e-6)
     assert f"peer {liar.node.peer.hex()[:8]} is left out" in caplog.text
     assert all(peer.node.bans.score(liar.node.peer, time.monotonic()) > 4 for peer in honest)
+
+
+async def test_who_gives_two_members_different_groups_makes_neither_a_liar(start: Start) -> None:
+    """Under one key. It is named as well as the leader, who may say so falsely."""
+    gathers, one, leads = peers = await start(3)
+    gathers.rounds._expects = lambda: False
+    one.rounds._expects = lambda: not tasks[0].done()
+    which = group(peers, [1000] * 3, grace_s=SHORT_S, leader=2)
+    members = (*which.members, PeerAddress(bytes(32), ("127.0.0.1:9",)))
+    other = Group(which.key, members, (True,) * 3 + (False,), (750,) * 4, which.codec, which.grace_s)
+    sent, groups = vectors(1, 3000)[0], ((one, which), (leads, other))
+    tasks = [asyncio.create_task(peer.rounds.average(its, sent, 1)) for peer, its in groups]
+    async with asyncio.timeout(DEADLINE_S):
+        first, second = await asyncio.gather(*tasks, return_exceptions=True)
+    assert isinstance(first, RoundVoid) and first.spoilt_by == {gathers.node.peer, leads.node.peer}
+    assert isinstance(second, RoundVoid) and one.node.peer not in second.spoilt_by
+    now = time.monotonic()
+    assert not one.node.bans.score(leads.node.peer, now) and not leads.node.bans.score(one.node.peer, now)
+
+
+def test_a_group_says_of_all_members_or_of_none_whether_they_only_help() -> None:
+    which = of(3, [1, 1, 1])
+    assert which.fits() and msgspec.structs.replace(which, helps=(False,) * 3).fits()
+    assert not msgspec.structs.replace(which, helps=(False,) * 2).fits()
 
 
 async def test_what_is_not_finite_is_not_sent(start: Start) -> None:
@@ -559,7 +585,7 @@ async def test_strangers_are_not_heard(start: Start) -> None:
     which = group([one, other], [500, 500])
     work = asyncio.create_task(one.rounds.average(which, vectors(1, 1000)[0], 1))
     stranger.node.learn(one.node.address())
-    chunk = Chunk(which.key, 0, 0, 1, 1e9)
+    chunk = Chunk(which.digest(), 0, 0, 1, 1e9)
     with pytest.raises(RemoteFault) as caught:
         await stranger.node.call(
             one.node.peer,
@@ -605,7 +631,7 @@ def test_what_all_have_counts() -> None:
     which = of(3, [10, 10, 10])
     pieces = first_pieces(which)
     verdict = decide(which, pieces, 0, reports([b"a", b"b", b"c"], [b"a", b"b", b"c"], [b"a", b"b", b"c"]))
-    assert verdict == Verdict(bytes(32), 0, False, (0, 1, 2), (), (b"a", b"b", b"c"))
+    assert verdict == Verdict(which.digest(), 0, False, (0, 1, 2), (), (b"a", b"b", b"c"))
 
 
 def test_what_differs_or_is_missing_is_done_again_by_others() -> None:
@@ -628,7 +654,7 @@ def test_nobody_spoils_a_round_alone() -> None:
     pieces = first_pieces(which)
     said = reports([b"a", b"b", b"c"], [b"a", b"b", b"c"], [b"", b"", b""])
     for attempt in (0, 1):  # in the first pass because nobody would be left to do it again
-        verdict = Verdict(bytes(32), attempt, False, (0, 1, 2), (), (b"a", b"b", b"c"))
+        verdict = Verdict(which.digest(), attempt, False, (0, 1, 2), (), (b"a", b"b", b"c"))
         assert decide(which, pieces, attempt, said) == verdict
     said = reports([b"a", b"b", b"c"], [b"a", b"b", b"c"], [b"", b"", b"c"])
     assert decide(which, pieces, 0, said).lost == (0, 1) and decide(which, pieces, 1, said).lost == ()

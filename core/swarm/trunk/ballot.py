@@ -153,18 +153,18 @@ def decide(group: Group, pieces: Sequence[Piece], attempt: int, reports: Mapping
         attempt: number of the pass.
         reports: by member.
     """
-    alive = tuple(sorted(reports))
+    alive, key = tuple(sorted(reports)), group.digest()
     told = [reports[member].digests for member in alive if len(reports[member].digests) == len(pieces)]
     few = 2 * len(alive) <= len(group.members)  # two halves that do not reach each other must not both go on
     for all_agree in (True, False)[attempt == PASSES - 1 :]:
         digests = _agreed(told, len(pieces), all_agree=all_agree)
         lost = tuple(place for place, digest in enumerate(digests) if not digest)
-        verdict = Verdict(group.key, attempt, False, alive, lost, digests)
+        verdict = Verdict(key, attempt, False, alive, lost, digests)
         if not lost or (all_agree and pieces_again(group, pieces, verdict)):
             break
     else:
         few = True
-    return Verdict(group.key, attempt, True, alive, (), ()) if few or not told else verdict
+    return Verdict(key, attempt, True, alive, (), ()) if few or not told else verdict
 
 
 def _agreed(told: Sequence[Sequence[bytes]], count: int, *, all_agree: bool) -> tuple[bytes, ...]:

@@ -235,7 +235,7 @@ class Matchmaking:
             invitation = Invitation()
         self._follows = None
         group, instead = invitation.group, invitation.instead
-        if group is not None and group.fits() and self._is_mine(group, wish):
+        if group is not None and group.fits() and self._is_mine(group, wish) and group.members[0].peer == first:
             if await self._is_planned(group, wish):
                 return group
             self._equal_until = clock() + EQUAL_S

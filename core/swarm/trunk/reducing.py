@@ -28,6 +28,8 @@ QUICK_S = 0.5
 Answer = tuple[Averaged, Payload]
 LEFT = "left"
 """The fault of who is in the round no more."""
+ELSEWHERE = "elsewhere"
+"""That of who is in another round: who gathered has lied to one of the two, or who says so lies."""
 
 
 def has_left() -> RemoteFault:
