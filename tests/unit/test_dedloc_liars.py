@@ -16,7 +16,7 @@ from core.averaging.digests import TrunkDigest
 from core.contracts.errors import NetworkError, RemoteFault
 from core.contracts.net import Payload, PeerAddress, of_run
 from core.contracts.trunk import Agreed, Gathered, Offer
-from core.contracts.trunk_rounds import AskVector, Group, Vector, Verdict
+from core.contracts.trunk_rounds import PASSES, AskVector, Group, Vector, Verdict
 from core.net.method import Context
 from core.swarm.trunk.ballot import Piece, Span, can_be
 from core.swarm.trunk.matchmaking import Invitation, Wish
@@ -75,8 +75,10 @@ async def test_a_mean_that_compute_could_not_use_is_forgotten(tmp_path: Path) ->
 def test_a_verdict_that_no_leader_can_have_decided_is_none() -> None:
     pieces = [Piece(0, Span(0, 5)), Piece(1, Span(5, 9))]
 
-    def verdict(digests: tuple[bytes, ...], lost: tuple[int, ...], alive: tuple[int, ...] = (0, 1)) -> Verdict:
-        return Verdict(bytes(32), 0, False, alive, lost, digests)
+    def verdict(
+        digests: tuple[bytes, ...], lost: tuple[int, ...], alive: tuple[int, ...] = (0, 1), attempt: int = 0
+    ) -> Verdict:
+        return Verdict(bytes(32), attempt, False, alive, lost, digests)
 
     for good in (verdict((b"a", b"b"), ()), verdict((b"a", b""), (1,)), Verdict(bytes(32), 0, True, (), (), ())):
         assert can_be(good, pieces, (0, 1))
@@ -86,6 +88,7 @@ def test_a_verdict_that_no_leader_can_have_decided_is_none() -> None:
         verdict((b"a", b"b"), (1,)),
         verdict((b"a", b""), ()),
         verdict((b"a", b"b"), (), alive=(0, 63)),
+        verdict((b"a", b""), (1,), attempt=PASSES - 1),
     ):
         assert not can_be(bad, pieces, (0, 1))
 

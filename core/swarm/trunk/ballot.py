@@ -193,4 +193,5 @@ def can_be(verdict: Verdict, pieces: Sequence[Piece], alive: Sequence[int]) -> b
     """
     lost = tuple(place for place, digest in enumerate(verdict.digests) if not digest)
     whole = len(verdict.digests) == len(pieces) and verdict.lost == lost
+    whole = whole and not (lost and verdict.attempt == PASSES - 1)  # there is no further pass
     return verdict.void or (whole and {*verdict.alive} <= {*alive})
