@@ -455,6 +455,21 @@ async def test_a_false_mean_that_is_too_long_is_reduced_again_by_others(
     assert caplog.text.count("gave what is no mean") == len(honest), "an honest one is named"
 
 
+async def test_one_who_reduces_cannot_say_that_there_are_few_samples_in_all_of_the_mean(start: Start) -> None:
+    """A learning rate would rise by one sample a step."""
+    *_, liar = peers = await start(4)
+    sent, samples = vectors(3, 4 * CHUNK), [10, 10, 10]
+    reduce = liar.rounds._on_chunk
+
+    async def lie(request: Chunk, payload: Payload, context: Context) -> tuple[Averaged, Payload]:
+        return Averaged(1, 1), (await reduce(request, payload, context))[1]
+
+    liar.node.register(of_run("trunk.chunk", RUN), Chunk, lie, max_payload=MIB)
+    results = await all_of(peers, group(peers, [CHUNK] * 4, helpers=1), sent, [*samples, 0])
+    assert np.allclose(averaged(results), mean(sent, samples), atol=1e-5)
+    assert {(result.samples, result.peers) for result in results[:3]} == {(30, 3)}
+
+
 @pytest.mark.parametrize("told", [Averaged(2**53, 2), Averaged(2, 60), Averaged(0, 2), Averaged(0, 0)])
 async def test_who_reduces_all_cannot_say_that_it_was_of_more_samples_or_peers_than_there_are_or_of_none(
     start: Start, told: Averaged, caplog: pytest.LogCaptureFixture

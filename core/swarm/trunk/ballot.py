@@ -3,6 +3,7 @@
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from statistics import median_low
 from typing import NamedTuple
 
 from core.averaging.codecs import Numbers
@@ -64,7 +65,7 @@ class Result(NamedTuple):
     vector: Numbers | None
     """The mean; None for a member that only helps."""
     samples: int
-    """In the mean; if a member fell out in mid-round, without it."""
+    """In most of the mean; if a member fell out in mid-round, without it."""
     peers: int
     """Likewise."""
     counted: Mapping[PeerId, int]
@@ -179,8 +180,18 @@ def _agreed(told: Sequence[Sequence[bytes]], count: int, *, all_agree: bool) -> 
 
 
 def least(one: Averaged, other: Averaged) -> Averaged:
-    """Of two parts of a vector, what is in both: of how many samples and peers at least."""
+    """Of two parts of a piece, what is in both: of how many samples and peers at least."""
     return Averaged(min(one.samples, other.samples), min(one.peers, other.peers))
+
+
+def in_most(pieces: Sequence[Averaged]) -> Averaged:
+    """Of how many samples and peers a vector is. Not what is in all its pieces: one who reduces could say that of its
+    own there is next to nothing, and learning rates go by samples.
+
+    Args:
+        pieces: of the vector; all members know the same. Empty: it has not come here.
+    """
+    return Averaged(*median_low((each.samples, each.peers) for each in pieces or [Averaged(0, 0)]))
 
 
 def can_be(verdict: Verdict, pieces: Sequence[Piece], alive: Sequence[int]) -> bool:

@@ -32,7 +32,6 @@ from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, NetworkE
 from core.contracts.net import of_run
 from core.contracts.trunk_rounds import (
     LARGEST_NORM,
-    MEMBERS,
     SAMPLES,
     Averaged,
     Chunk,
@@ -55,6 +54,7 @@ from core.swarm.trunk.ballot import (
     chunks_of,
     decide,
     first_pieces,
+    in_most,
     leader_of,
     least,
     limits_of,
@@ -172,7 +172,7 @@ class Round:
         Raises:
             RoundVoid: there is no result here.
         """
-        of_all = Averaged(2**53, MEMBERS)
+        counts = list[Averaged]()
         pass_ = await self._begin(0, first_pieces(self.group), tuple(range(len(self.peers))))
         while True:
             verdict = await self._verdict(pass_)
@@ -188,13 +188,13 @@ class Round:
                 if digest and digest != pass_.digests[place]:
                     raise RoundVoid("The others went on without this peer, which did not get all of the result.")
                 if digest:  # of a piece that is lost some members have a part
-                    of_all = least(of_all, pass_.least[place])
+                    counts.append(pass_.least[place])
             if not verdict.lost:
                 if self.out is not None and math.isnan(self.out.min(initial=0.0)):
                     raise RoundVoid("Not all of the result came.")
                 reduced = sum(each.reducing.size for each in self._passes.values())
-                late = frozenset(self.peers[member] for member in self.silent)
-                return Result(self.out, of_all.samples, of_all.peers, self._counted(), reduced, late)
+                late, of_most = frozenset(self.peers[member] for member in self.silent), in_most(counts)
+                return Result(self.out, of_most.samples, of_most.peers, self._counted(), reduced, late)
             if self.here not in verdict.alive:
                 raise RoundVoid("The others went on without this peer, which was late.")
             if not (again := pieces_again(self.group, pass_.pieces, verdict)):
