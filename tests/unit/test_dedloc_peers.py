@@ -25,11 +25,11 @@ from core.contracts.notices import notice
 from core.contracts.pipe import ENOUGH, GIVE_TRUNK
 from core.contracts.taking_on import Reach, Verdict
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
-from core.contracts.trunk_rounds import MEANS, Group, Vector
+from core.contracts.trunk_rounds import MEANS, Group, Standing, Vector
 from core.contracts.trunk_status import GiverStatus, ProgressStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
-from core.identity import peer_text
+from core.identity import PeerId, peer_text
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
 from core.swarm.members import Members
@@ -38,6 +38,7 @@ from core.swarm.trunk.catching_up import REST_S
 from core.swarm.trunk.dedloc import AGREEMENT, DeDLOC
 from core.swarm.trunk.past import Taken
 from core.swarm.trunk.planning import PLENTY
+from core.swarm.trunk.standings import MAKES_UP
 from core.swarm.trunk.vectors import Whole
 from core.training.models.network import build
 from core.training.trunk.dedloc import STRATEGY
@@ -394,9 +395,34 @@ async def test_one_that_tells_of_each_step_and_never_comes_is_waited_for_ever_mo
             waited += [step] if absent else []
             standings.met(step, (), absent)
         assert waited == [0, 1, 3, 7]
-        standings.met(12, [liar.peer.id], ())
-        await told(13)
-        assert standings.near(13) == {liar.peer.id}, "it came once"
+        for step in range(12, 12 + 4 * MAKES_UP):
+            standings.met(step, [liar.peer.id], ())
+        for step in (100, 101):
+            await told(step)
+            assert standings.near(step) == {liar.peer.id}, "it has come often enough to miss one again"
+            standings.met(step, (), [liar.peer.id] if step == 100 else ())
+
+
+async def test_one_that_comes_to_every_second_step_is_waited_for_ever_more_seldom(tmp_path: Path) -> None:
+    """And is in the group whenever it comes. So is one that does nothing in the rounds which it leads."""
+    async with peers(1) as [node]:
+        standings, liar = Trainer(node, tmp_path, defaultdict(set)).worker._standings, PeerId(bytes(32))
+        standings.trainers, standings._sequences = {liar: Standing(0, 0, 0)}, {liar: 1}
+        waited, let_in = list[int](), list[int]()
+        for step in range(0, 80, 2):
+            standings._absent.clear()  # it tells something new each time
+            if standings.rests(liar, step):
+                continue
+            waited.append(step)
+            standings.met(step, (), [liar])
+            standings.met(step + 1, [liar])
+        for step in range(100, 180, 2):
+            if standings.is_idle(liar, step):
+                continue
+            let_in.append(step)
+            standings.met(step, [liar], idle=[liar])
+            standings.met(step + 1, [liar])
+    assert len(waited) <= 8 and len(let_in) <= 8
 
 
 @pytest.mark.timeout(900)
