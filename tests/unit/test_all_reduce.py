@@ -542,6 +542,21 @@ async def test_what_was_in_a_round_before_is_refused(start: Start, caplog: pytes
     assert all(peer.node.bans.score(peers[3].node.peer, time.monotonic()) > 4 for peer in peers[:3])
 
 
+async def test_a_vector_of_almost_the_length_of_an_older_one_is_not_taken_for_it(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As happens in some thousand rounds, if lengths are told with seven digits only."""
+    peers = await start(3)
+    first = [np.full(3000, 1 + place, np.float32) for place in range(3)]
+    then = [vector.copy() for vector in first]
+    for vector in then:
+        vector[0] = np.nextafter(vector[0], np.float32(9))
+    for turn, sent in enumerate((first, then)):
+        results = await all_of(peers, group(peers, [1000] * 3, key=bytes([turn]) * 32), sent, [1] * 3)
+        assert {(result.samples, result.peers) for result in results} == {(3, 3)}
+    assert "left out" not in caplog.text
+
+
 # --- one of eight trainers lies in each round: the others learn as without it
 
 

@@ -27,7 +27,7 @@ import msgspec
 import numpy as np
 
 from core.averaging.codecs import Numbers, decode, encode
-from core.averaging.mean import longest_mean, squared_norm
+from core.averaging.mean import longest_mean, norm_of, squared_norm
 from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, NetworkError, ProtocolError, RoundVoid
 from core.contracts.net import of_run
 from core.contracts.trunk_rounds import (
@@ -102,7 +102,7 @@ class Round:
         self.group, self.key, self._node, self._run_id = group, group.digest(), node, run_id
         self.peers = [PeerId(member.peer) for member in group.members]
         self.here, self.leader = self.peers.index(node.peer), leader_of(group)
-        norm = 0.0 if vector is None else squared_norm(vector) ** 0.5
+        norm = 0.0 if vector is None else norm_of(vector)
         if not norm < LARGEST_NORM:
             raise ProtocolError("What is to be averaged has numbers that are infinite or none.")
         self.sent = None if vector is None else Sent(vector, samples, norm)
