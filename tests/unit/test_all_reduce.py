@@ -417,6 +417,16 @@ async def test_absurdly_large_numbers_are_refused(start: Start, caplog: pytest.L
     assert f"peer {peers[3].node.peer.hex()[:8]} is left out" in caplog.text
 
 
+async def test_honest_members_blame_each_other_for_nothing_where_most_send_noughts(start: Start) -> None:
+    peers = await start(5)
+    honest = vectors(2, 5000)
+    sent = [honest[0], *[np.zeros(5000, np.float32)] * 3, honest[1]]
+    results = await all_of(peers, group(peers, [1000] * 5), sent, [1] * 5)
+    assert not averaged(results).any(), "most decide"
+    for one, other in ((peers[0], peers[4]), (peers[4], peers[0])):
+        assert not one.node.bans.score(other.node.peer, time.monotonic())
+
+
 async def test_with_centred_clipping_flipped_signs_do_little_and_are_named(
     start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:

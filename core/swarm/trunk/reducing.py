@@ -261,8 +261,8 @@ class Reducing:
         for future in self._waiting.pop(number, []):
             if not future.done():
                 future.set_result(answer)
-        for place in mean.refused:
-            if place < len(senders):
+        if len(senders) not in mean.refused:  # else most lie, and refuse this member's own numbers
+            for place in mean.refused:
                 self._refuse(senders[place], "Its numbers are absurdly large.")
         for place in mean.clipped:
             if place < len(senders) and senders[place] not in self._clipped:
