@@ -25,7 +25,10 @@ PIECE_S = 60.0
 COPY_S = 60.0
 """For compute to copy a trunk."""
 HELD = 2
-"""Trunks that are held for those who are in the middle of them."""
+"""Trunks that are held for those who are in the middle of them. While there are so many, others get the newest of them:
+else who asks at each version, or two newcomers, would have all begin anew without end."""
+READERS = 64
+"""Blocks of addresses that are remembered to be in the middle of one."""
 HELD_S = 60.0
 """After the last piece that was asked for a trunk is let go."""
 
@@ -59,8 +62,11 @@ class Vectors:
         """
         self._node, self._mean, self._reached, self._trunk = node, mean, reached, trunk
         self._method = of_run("trunk.vector", run_id)
-        self._held = Newest[int, Whole](HELD)
+        self._held: dict[int, Whole] = {}
         """Trunks by version."""
+        self._readers = Newest[bytes, tuple[int, float]](READERS)
+        """Which trunk those of a block of addresses are in the middle of, and when they asked for its last piece. One
+        of each, so that nobody takes up all the room."""
         self._asked = 0.0
         self._copying = asyncio.Lock()
         node.register(self._method, AskVector, self._give)
@@ -111,6 +117,11 @@ class Vectors:
         else:
             self._asked = time.monotonic()
             found = self._held.get(request.version) if request.version else await self._copied()
+            reader = self._node.pool.voter(context.peer)
+            if found is not None and request.start + PIECE < len(found.data):  # it has more to ask for
+                self._readers[reader] = found.told.version, time.monotonic()
+            else:
+                self._readers.pop(reader, None)
         if found is None or request.start >= len(found.data):
             raise CallRefused("This peer has no such vector any more.")
         return found.told, found.data[request.start : request.start + PIECE]
@@ -118,9 +129,20 @@ class Vectors:
     async def _copied(self) -> Whole:
         """Compute copies each version once, however many ask for it."""
         async with self._copying:
-            found = self._held.get(self._reached()) or await self._trunk()
+            if found := self._held.get(self._reached()):
+                return found
+            if len(self._held) == HELD and not self._unread():
+                return self._held[max(self._held)]
+            found = await self._trunk()
+            if len(self._held) == HELD and found.told.version not in self._held:
+                del self._held[min(self._unread() or self._held)]
             self._held[found.told.version] = found
             return found
+
+    def _unread(self) -> set[int]:
+        """The trunks held that nobody is in the middle of."""
+        since = time.monotonic() - PIECE_S
+        return self._held.keys() - {version for version, at in self._readers.values() if at > since}
 
 
 async def trunk_of(calls: Calls | None) -> Whole:
