@@ -22,6 +22,7 @@ from core.swarm.trunk.ballot import Piece, Span, can_be
 from core.swarm.trunk.matchmaking import Invitation, Wish
 from core.swarm.trunk.past import Taken
 from core.swarm.trunk.planning import wish_of
+from core.swarm.trunk.vectors import PIECE_S
 from tests.dht_peers import peers, until
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.unit.test_dedloc_held_up import (
@@ -32,7 +33,7 @@ from tests.unit.test_dedloc_held_up import (
     step,
     telling,
 )
-from tests.unit.test_dedloc_lines import MEAN, come_to
+from tests.unit.test_dedloc_lines import MEAN, come_to, have_told
 from tests.unit.test_dedloc_peers import DIGITS, NUMBERS, PATIENCE_S, ROWS, Trainer, all_known
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.timeout(900)]
@@ -130,6 +131,33 @@ async def test_who_gathers_nobody_holds_up_no_step(tmp_path: Path, lie: Lie) -> 
         for each in honest:
             await each.worker._tending.stop()
     assert {each.version for each in agreed} == {1}
+
+
+async def test_who_did_not_give_a_mean_is_asked_for_it_after_the_others(tmp_path: Path) -> None:
+    """Else it would take up all the time that there is for it, each time."""
+    async with peers(3) as nodes:
+        late, liar, honest = swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        late.worker._note(Gathered(0, 0))
+        for each in (liar, honest):
+            come_to(each, 1, MEAN, bytes(12 * NUMBERS))
+        await have_told(swarm)
+        asked = asyncio.Event()
+
+        async def give(request: AskVector, payload: Payload, context: Context) -> tuple[Vector, Payload]:
+            asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        liar.peer.rpc.register(of_run("trunk.vector", DIGITS.run_id), AskVector, give)
+        standings, others = late.worker._standings, late.worker._others
+        standings.trainers = {each.peer.id: standings.trainers[each.peer.id] for each in (liar, honest)}
+        first = asyncio.create_task(others.mean(0))
+        await asked.wait()
+        first.cancel()
+        await asyncio.wait([first])
+        async with asyncio.timeout(PIECE_S / 2):
+            found = await others.mean(0)
+    assert found is not None and found.mean == MEAN
 
 
 async def test_a_trunk_of_an_older_step_than_was_named_is_not_taken(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Large vectors that one peer gives another piece by piece, between real endpoints on loopback."""
 
+import asyncio
 import contextlib
 import os
 import time
@@ -8,11 +9,12 @@ from collections.abc import AsyncIterator, Callable
 import msgspec
 import pytest
 
-from core.contracts.errors import CallRefused, RemoteFault
-from core.contracts.net import of_run
+from core.contracts.errors import CallRefused, CallTimeout, RemoteFault
+from core.contracts.net import Payload, of_run
 from core.contracts.trunk_rounds import AskVector, Vector
 from core.identity import Identity
 from core.net.endpoint import LOOPBACK
+from core.net.method import Context
 from core.net.rpc import RpcNode
 from core.swarm.trunk import vectors
 from core.swarm.trunk.vectors import Vectors, Whole
@@ -78,6 +80,24 @@ async def test_who_gives_pieces_of_two_vectors_has_lied(nodes: tuple[RpcNode, Rp
     with pytest.raises(RemoteFault):
         await fetch(nodes, mean)
     assert struck(nodes) > 0
+
+
+async def test_who_gives_each_piece_just_in_time_is_given_up_unless_it_is_the_last(
+    nodes: tuple[RpcNode, RpcNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks, gives = nodes
+    monkeypatch.setattr(vectors, "PIECE", SIZE // 50)
+    monkeypatch.setattr(vectors, "PIECE_S", 2.0)
+
+    async def drips(request: AskVector, payload: Payload, context: Context) -> tuple[Vector, Payload]:
+        await asyncio.sleep(0.1)  # the lie
+        return MEAN, DATA[request.start : request.start + SIZE // 50]
+
+    gives.register(of_run("trunk.vector", RUN), AskVector, drips)
+    there = Vectors(asks, RUN, lambda version: None, lambda: 0, no_trunk)
+    with pytest.raises(CallTimeout):
+        await there.fetch(gives.peer, AskVector("mean", MEAN.version), SIZE)
+    assert (await there.fetch(gives.peer, AskVector("mean", MEAN.version), SIZE, is_last=True)).data == DATA
 
 
 async def test_who_asks_at_each_version_takes_the_trunk_from_nobody_who_is_in_the_middle_of_it(

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.contracts.errors import CallRefused, RemoteFault
+from core.contracts.errors import CallRefused, CallTimeout, RemoteFault
 from core.contracts.net import of_run
+from core.contracts.notices import notice
 from core.contracts.pipe import GIVE_TRUNK
 from core.contracts.trunk_rounds import AskVector, Vector
 from core.identity import PeerId
@@ -17,6 +18,7 @@ from core.net.method import Context
 from core.net.rpc import RpcNode
 from core.pipe.calls import Calls
 from core.swarm.trunk.agreement import LIE
+from core.swarm.trunk.ballot import LEAST_RATE
 
 PIECE = 8 << 20
 """Bytes."""
@@ -85,17 +87,29 @@ class Vectors:
         for version in [version for version in self._held if version >= since]:
             del self._held[version]
 
-    async def fetch(self, peer: PeerId, request: AskVector, size: int) -> Whole:
+    async def fetch(self, peer: PeerId, request: AskVector, size: int, *, is_last: bool = False) -> Whole:
         """One that another peer has.
 
         Args:
             peer: who has it.
             request: which one, from its beginning.
             size: its bytes.
+            is_last: whether nobody else is left to be asked. Else a peer is given up that is slower than the least
+                line: each piece just in time would take hours.
 
         Raises:
             NetworkError: it was not given, or what came is something else.
         """
+        within_s = PIECE_S + size / LEAST_RATE
+        try:
+            async with asyncio.timeout(None if is_last else within_s):
+                return await self._fetched(peer, request, size)
+        except TimeoutError as error:
+            raise CallTimeout(
+                notice("peer.no_answer", peer=peer.hex(), method=self._method, within=within_s)
+            ) from error
+
+    async def _fetched(self, peer: PeerId, request: AskVector, size: int) -> Whole:
         data = bytearray()
         told: Vector | None = None
         while told is None or len(data) < size:
