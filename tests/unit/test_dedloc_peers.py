@@ -466,6 +466,33 @@ async def test_a_peer_without_a_trainer_helps_to_reduce(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(900)
+async def test_who_helped_with_a_step_that_is_far_ahead_helps_with_those_before_it_as_well(tmp_path: Path) -> None:
+    """As where the trainers go on from an older checkpoint, or two liars have made that step up."""
+    async with peers(3) as nodes:
+        *trainers, backbone = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known(trainers)
+        await backbone.worker.__aenter__()
+        for each in trainers:
+            each.worker._tending.start()
+        for step in (10**9, 3):
+            for each in trainers:
+                each.worker._past.forget_steps()
+                each.worker._enough = step + 1
+                each.worker._note(Gathered(step, ROWS))
+            await until(
+                partial(lambda at: all(backbone.peer.id in each.worker._standings.near(at) for each in trainers), step),
+                "a helper that is waited for",
+                PATIENCE_S,
+            )
+            numbers = torch.full((NUMBERS,), 1.0 + step).numpy().tobytes()
+            await asyncio.gather(*(stepped(each, step, numbers) for each in trainers))
+            await until(partial(lambda at: backbone.worker._helped == at, step), "its help", PATIENCE_S)
+        for each in trainers:
+            await each.worker._tending.stop()
+        await backbone.end()
+
+
+@pytest.mark.timeout(900)
 async def test_while_rounds_fail_it_is_said_that_they_do_and_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

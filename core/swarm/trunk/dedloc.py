@@ -224,7 +224,7 @@ class DeDLOC(Agreement):
         gathering = by_most([each.version for each in trainers])
         self._standings.tell(Standing(gathering, 0, 0, helps=True))
         step = by_most([each.enough for each in trainers]) - 1
-        if step > self._helped and not self._standings.is_taken(step):
+        if step != self._helped and not self._standings.is_taken(step):
             async with self._asking:  # its trainer may begin meanwhile
                 group = await self._meeting.group(step, FORMING_S, sends=False, helps=True)
                 if group is not None and any(group.sends):
