@@ -88,6 +88,8 @@ class Past:
             step: which it is.
             digest: of their mean.
         """
+        if (taken := self.means.get(step)) and taken.digest != digest:
+            del self.means[step]  # as it was taken by another mean: it would not be the one that is named
         self.line[step] = digest
         while (own := self._own.get(step := step + 1)) is not None:
             if step in self.means:
