@@ -545,6 +545,32 @@ async def test_a_bad_trainer_of_several_is_named_and_the_others_go_on(
 
 
 @pytest.mark.timeout(900)
+async def test_who_has_summed_up_what_nobody_would_take_goes_on_without_it(tmp_path: Path) -> None:
+    """As a hostile host of an expert can have it do."""
+    async with peers(2) as nodes:
+        swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        swarm[0].factor = 1e20
+        await all_known(swarm)
+        offered = list[Offer]()
+        agree = swarm[0].worker._agree
+
+        async def note(offer: Offer, payload: bytes) -> tuple[Agreed, Payload]:
+            offered.append(offer)
+            swarm[0].factor = 1.0
+            return await agree(offer, payload)
+
+        swarm[0].worker._agree = note  # type: ignore[method-assign]
+        for trainer in swarm:
+            await trainer.begin()
+        await until(
+            lambda: all(trainer.trunk.step >= 3 or trainer._work[0].done() for trainer in swarm), "steps", PATIENCE_S
+        )
+        assert offered and not any(trainer._work[0].done() for trainer in swarm)
+        for trainer in swarm:
+            await trainer.end()
+
+
+@pytest.mark.timeout(900)
 async def test_who_has_nothing_to_give_gets_the_mean_also_if_only_one_gave(tmp_path: Path) -> None:
     async with peers(3) as nodes:
         swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]

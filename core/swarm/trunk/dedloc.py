@@ -353,7 +353,7 @@ class DeDLOC(Agreement):
         """What the sums of all come to.
 
         Raises:
-            NetworkError: too few came, or the round has no result here; a ComputeError: nobody has anything for it.
+            NetworkError: too few came, or there is no result; a ComputeError: nobody has anything, or this is no mean.
         """
         vector = await asyncio.to_thread(own_mean, payload, offer.samples) if payload else None
         before = self._past.line.get(offer.version - 1, b"")
