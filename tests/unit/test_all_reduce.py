@@ -28,7 +28,8 @@ from core.net.rpc import RpcNode
 from core.swarm.trunk import all_reduce
 from core.swarm.trunk.all_reduce import AllReduce
 from core.swarm.trunk.ballot import Result, chunks_of, decide, first_pieces, leader_of, pieces_again
-from core.swarm.trunk.reducing import WINDOW, Window
+from core.swarm.trunk.reducing import WINDOW, Pass, Window
+from core.swarm.trunk.round import Round
 from tests.digits_layer import BATCH, digits
 
 RUN = "run-1"
@@ -480,6 +481,24 @@ async def test_one_who_reduces_cannot_say_that_there_are_few_samples_in_all_of_t
     assert {(result.samples, result.peers) for result in results[:3]} == {(30, 3)}
 
 
+async def test_one_who_says_that_it_misses_most_has_nobody_reduce_it_again(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    peers = await start(4)
+    sent, samples = vectors(4, 4 * CHUNK), [1, 2, 3, 4]
+    report = Round._report
+
+    def lie(self: Round, pass_: Pass) -> Report:
+        said = report(self, pass_)
+        missing = said.digests[:1] + (b"",) * 3
+        return msgspec.structs.replace(said, digests=missing) if self.here == 3 else said
+
+    monkeypatch.setattr(Round, "_report", lie)
+    results = await all_of(peers, group(peers, [CHUNK] * 4, leader=0), sent, samples)
+    assert np.allclose(averaged(results), mean(sent, samples), atol=1e-6)
+    assert not any(round_.passed(1) for peer in peers for round_ in peer.rounds._rounds.values())
+
+
 @pytest.mark.parametrize("told", [Averaged(2**53, 2), Averaged(2, 60), Averaged(0, 2), Averaged(0, 0)])
 async def test_who_reduces_all_cannot_say_that_it_was_of_more_samples_or_peers_than_there_are_or_of_none(
     start: Start, told: Averaged, caplog: pytest.LogCaptureFixture
@@ -693,12 +712,28 @@ def test_nobody_spoils_a_round_alone() -> None:
     which = of(3, [10, 10, 10])
     pieces = first_pieces(which)
     said = reports([b"a", b"b", b"c"], [b"a", b"b", b"c"], [b"", b"", b""])
-    for attempt in (0, 1):  # in the first pass because nobody would be left to do it again
-        verdict = Verdict(which.digest(), attempt, False, (0, 1, 2), (), (b"a", b"b", b"c"))
-        assert decide(which, pieces, attempt, said) == verdict
-    said = reports([b"a", b"b", b"c"], [b"a", b"b", b"c"], [b"", b"", b"c"])
-    assert decide(which, pieces, 0, said).lost == (0, 1) and decide(which, pieces, 1, said).lost == ()
+    for attempt in (0, 1):
+        verdict = decide(which, pieces, attempt, said)
+        assert (verdict.lost, verdict.digests) == ((), (b"a", b"b", b"c"))
+    said = reports([b"a", b"b", b"c"], [b"a", b"b", b"c"], [b"", b"b", b"c"])
+    assert decide(which, pieces, 0, said).lost == (0,) and decide(which, pieces, 1, said).lost == ()
     assert decide(which, pieces, 0, reports([b"a", b"", b"c"], [b"", b"b", b""], [b"", b"", b""])).void
+
+
+@pytest.mark.parametrize("count", [3, 5, 8])
+def test_who_misses_more_than_half_falls_behind_and_nobody_does_it_all_again(count: int) -> None:
+    """Unless it leads: it is to hear of the next pass."""
+    which = of(count, [10] * count)
+    pieces, all_of_it = first_pieces(which), [bytes([place]) for place in range(1, count + 1)]
+    leader = leader_of(which)
+    for liar in range(count):
+        few = [b"" if place else digest for place, digest in enumerate(all_of_it)]
+        verdict = decide(which, pieces, 0, reports(*(few if place == liar else all_of_it for place in range(count))))
+        assert not verdict.void and bool(verdict.lost) == (liar == leader)
+        assert verdict.alive == tuple(place for place in range(count) if place != liar or liar == leader)
+        some = [b"" if 2 * place < count - 1 else digest for place, digest in enumerate(all_of_it)]
+        verdict = decide(which, pieces, 0, reports(*(some if place == liar else all_of_it for place in range(count))))
+        assert verdict.lost == tuple(range(count // 2)) and verdict.alive == tuple(range(count))
 
 
 def test_half_of_a_group_decides_nothing() -> None:

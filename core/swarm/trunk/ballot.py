@@ -146,7 +146,8 @@ def decide(group: Group, pieces: Sequence[Piece], attempt: int, reports: Mapping
 
     A piece counts if all who report have the same of it. In the last pass, and if nobody would be left to do again what
     is missing, it is enough that most have, so that nobody can spoil round after round by saying that something did not
-    come; the others fall behind.
+    come; the others fall behind. So do, at once, those who have something else than most of more than half of the
+    pieces: else one of them could have a member do the work of all others.
 
     Args:
         group: the group.
@@ -155,10 +156,15 @@ def decide(group: Group, pieces: Sequence[Piece], attempt: int, reports: Mapping
         reports: by member.
     """
     alive, key = tuple(sorted(reports)), group.digest()
-    told = [reports[member].digests for member in alive if len(reports[member].digests) == len(pieces)]
+    said = {member: reports[member].digests for member in alive if len(reports[member].digests) == len(pieces)}
     few = 2 * len(alive) <= len(group.members)  # two halves that do not reach each other must not both go on
+    of_most = _agreed([*said.values()], len(pieces), all_agree=False)
+    if attempt < PASSES - 1:
+        apart = {member for member, digests in said.items() if _is_apart(digests, of_most)} - {leader_of(group)}
+        alive = tuple(member for member in alive if member not in apart)  # without its leader there is no further pass
+    told = [said[member] for member in alive if member in said]
     for all_agree in (True, False)[attempt == PASSES - 1 :]:
-        digests = _agreed(told, len(pieces), all_agree=all_agree)
+        digests = _agreed(told, len(pieces), all_agree=True) if all_agree else of_most
         lost = tuple(place for place, digest in enumerate(digests) if not digest)
         verdict = Verdict(key, attempt, False, alive, lost, digests)
         if not lost or (all_agree and pieces_again(group, pieces, verdict)):
@@ -166,6 +172,12 @@ def decide(group: Group, pieces: Sequence[Piece], attempt: int, reports: Mapping
     else:
         few = True
     return Verdict(key, attempt, True, alive, (), ()) if few or not told else verdict
+
+
+def _is_apart(digests: Sequence[bytes], of_most: Sequence[bytes]) -> bool:
+    """Whether a member has something else than most of more than half of the pieces."""
+    differ = [bool(best) and best != digest for best, digest in zip(of_most, digests, strict=True)]
+    return 2 * sum(differ) > len(differ)
 
 
 def _agreed(told: Sequence[Sequence[bytes]], count: int, *, all_agree: bool) -> tuple[bytes, ...]:
