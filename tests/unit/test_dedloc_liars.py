@@ -17,7 +17,9 @@ from core.contracts.errors import NetworkError, RemoteFault
 from core.contracts.net import Payload, PeerAddress, of_run
 from core.contracts.trunk import Agreed, Gathered, Offer
 from core.contracts.trunk_rounds import PASSES, AskVector, Group, Vector, Verdict
+from core.net.limits import Bans
 from core.net.method import Context
+from core.swarm.trunk.agreement import LIE
 from core.swarm.trunk.ballot import Piece, Span, can_be
 from core.swarm.trunk.matchmaking import Invitation, Wish
 from core.swarm.trunk.past import Taken
@@ -61,6 +63,11 @@ async def test_a_mean_that_no_round_gives_is_not_taken(tmp_path: Path, number: f
         await until(lambda: honest.trunk.step >= 3 or honest._work[0].done(), "steps", 60.0)
         assert not honest._work[0].done() and honest.trunk.samples < 10**6
         await honest.end()
+
+
+def test_who_lies_twice_within_some_seconds_is_banned() -> None:
+    bans = Bans()
+    assert not bans.strike(b"liar", LIE, 0.0) and bans.strike(b"liar", LIE, 10.0)
 
 
 async def test_a_mean_that_compute_could_not_use_is_forgotten(tmp_path: Path) -> None:
