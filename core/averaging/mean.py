@@ -87,6 +87,13 @@ def squared_norm(vector: Numbers) -> float:
         return float(np.einsum("i,i->", vector, vector))
 
 
+def norm_of(vector: Numbers) -> float:
+    """The length, so exactly that a vector is known by it: those of two that differ are the same by no chance. Infinite
+    or none if any of the numbers is."""
+    with np.errstate(all="ignore"):
+        return math.sqrt(np.einsum("i,i->", vector, vector, dtype=np.float64))
+
+
 def cosine(vector: Numbers, centre: Numbers) -> float:
     """How much a peer's vector points where the others' do; 0 if one of them has no direction.
 

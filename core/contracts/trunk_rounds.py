@@ -1,5 +1,6 @@
 """What peers say to each other in a round: a group of them averages one vector each, the mean is the same on all."""
 
+import hashlib
 from typing import Annotated, Literal
 
 import msgspec
@@ -52,7 +53,7 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
     """Who averages what, by whom it is reduced; all members have the same."""
 
     key: Key
-    """No other round has it."""
+    """No other group has it."""
     members: Annotated[tuple[PeerAddress, ...], msgspec.Meta(min_length=1, max_length=MEMBERS)]
     sends: Annotated[tuple[bool, ...], msgspec.Meta(min_length=1, max_length=MEMBERS)]
     """Who has a vector."""
@@ -71,7 +72,13 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
     def fits(self) -> bool:
         """Whether it can be a group at all."""
         peers = {member.peer for member in self.members}
-        return len(peers) == len(self.members) == len(self.sends) == len(self.shares) and sum(self.shares) > 0
+        same = len(peers) == len(self.members) == len(self.sends) == len(self.shares)
+        return same and len(self.helps) in (0, len(peers)) and sum(self.shares) > 0
+
+    def digest(self) -> bytes:
+        """By which its members name the round. Who gathers could give each of them another group with the same key:
+        they would take each other for liars."""
+        return hashlib.sha256(msgspec.msgpack.encode(self)).digest()
 
     def givers(self) -> list[bytes]:
         """The members that send something."""
@@ -87,6 +94,7 @@ class Chunk(msgspec.Struct, frozen=True, array_like=True):
     """A chunk of the sender's vector, for its reducer: the payload. The answer comes when all have delivered it."""
 
     key: Key
+    """Here and below it is the digest of the group."""
     attempt: Pass
     number: Annotated[int, msgspec.Meta(ge=0, lt=CHUNKS)]
     samples: Annotated[int, msgspec.Meta(ge=1, le=SAMPLES)]

@@ -15,7 +15,7 @@ import torch
 
 from core.contracts.dht import Store, Stored
 from core.contracts.errors import CallRefused, NetworkError
-from core.contracts.net import Payload, of_run
+from core.contracts.net import Payload, PeerAddress, of_run
 from core.contracts.trunk import Agreed, Gathered, Offer, Reached
 from core.contracts.trunk_rounds import AskVector, Group, Standing, Vector
 from core.dht.records import make, own_subkey
@@ -238,6 +238,40 @@ async def test_trainers_that_nobody_has_met_hold_up_no_step(tmp_path: Path, new:
                 one.worker._note(Gathered(1, ROWS))
             together = honest[0].worker._together
             await until(lambda: together(Gathered(1, ROWS)) == 2 * ROWS, "samples that ghosts do not make few")
+        for one in honest:
+            await one.worker._tending.stop()
+    assert [each.peers for each in agreed] == [2, 2]
+
+
+async def test_whom_nobody_has_met_gathers_nobody(tmp_path: Path) -> None:
+    """Each of them costs a dial, and there are more of them than a search has time for; they wish again and again."""
+    async with peers(3) as nodes:
+        *honest, liar = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known(honest)
+        key, matchmaking = f"{DIGITS.run_id}.round.0", honest[0].worker._matchmaking
+        ghosts = sorted((Identity.generate() for _ in range(64)), key=lambda one: matchmaking._rank(0, one.peer))[:4]
+        mine = await wish_of(liar.peer.rpc, 0, NUMBERS, 3, sends=True)
+
+        async def lies() -> None:
+            for one in honest:  # they show life, as compute does
+                one.worker._note(Gathered(0, ROWS))
+            now, raws = time.time(), []
+            for ghost in ghosts:
+                wish = msgspec.structs.replace(mine, address=PeerAddress(ghost.peer, ("127.0.0.1:9",)))
+                value = msgspec.msgpack.encode(wish)
+                raws.append(make(ghost, key, own_subkey(ghost.peer), value, int(now * 1000), now + 25.0).raw)
+            for one in honest:
+                await liar.peer.rpc.call(one.peer.id, "dht.store", Store(raws, False), Stored, deadline_s=10.0)
+
+        async def are_told() -> bool:
+            told_of = await asyncio.gather(*(one.peer.dht.get(key) for one in honest))
+            return all(len(found) >= len(ghosts) for found in told_of)
+
+        for one in honest:
+            one.worker._tending.start()
+        async with meanwhile(lies), asyncio.timeout(60.0):
+            await until(are_told, "ghosts")
+            agreed = await asyncio.gather(*map(step, honest))
         for one in honest:
             await one.worker._tending.stop()
     assert [each.peers for each in agreed] == [2, 2]

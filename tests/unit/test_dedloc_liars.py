@@ -6,26 +6,36 @@ import math
 import secrets
 from collections import defaultdict
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pytest
 import torch
 
 from core.averaging.digests import TrunkDigest
-from core.contracts.errors import NetworkError
+from core.contracts.errors import NetworkError, RemoteFault
 from core.contracts.net import Payload, PeerAddress, of_run
 from core.contracts.trunk import Agreed, Gathered, Offer
-from core.contracts.trunk_rounds import AskVector, Vector, Verdict
+from core.contracts.trunk_rounds import PASSES, AskVector, Group, Vector, Verdict
+from core.net.limits import Bans
 from core.net.method import Context
+from core.swarm.trunk.agreement import LIE
 from core.swarm.trunk.ballot import Piece, Span, can_be
 from core.swarm.trunk.matchmaking import Invitation, Wish
 from core.swarm.trunk.past import Taken
 from core.swarm.trunk.planning import wish_of
+from core.swarm.trunk.vectors import PIECE_S
 from tests.dht_peers import peers, until
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
-from tests.unit.test_dedloc_held_up import FORMING_S, meanwhile, short_rounds, step, telling  # noqa: F401 - a fixture
-from tests.unit.test_dedloc_lines import MEAN, come_to
+from tests.unit.test_dedloc_held_up import (
+    FORMING_S,
+    GRACE_S,
+    meanwhile,
+    short_rounds,  # noqa: F401 - fixture
+    step,
+    telling,
+)
+from tests.unit.test_dedloc_lines import MEAN, come_to, have_told
 from tests.unit.test_dedloc_peers import DIGITS, NUMBERS, PATIENCE_S, ROWS, Trainer, all_known
 
 pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.timeout(900)]
@@ -55,6 +65,11 @@ async def test_a_mean_that_no_round_gives_is_not_taken(tmp_path: Path, number: f
         await honest.end()
 
 
+def test_who_lies_twice_within_some_seconds_is_banned() -> None:
+    bans = Bans()
+    assert not bans.strike(b"liar", LIE, 0.0) and bans.strike(b"liar", LIE, 10.0)
+
+
 async def test_a_mean_that_compute_could_not_use_is_forgotten(tmp_path: Path) -> None:
     """It offers the same step again, which it does only then."""
     async with peers(1) as [node]:
@@ -68,8 +83,10 @@ async def test_a_mean_that_compute_could_not_use_is_forgotten(tmp_path: Path) ->
 def test_a_verdict_that_no_leader_can_have_decided_is_none() -> None:
     pieces = [Piece(0, Span(0, 5)), Piece(1, Span(5, 9))]
 
-    def verdict(digests: tuple[bytes, ...], lost: tuple[int, ...], alive: tuple[int, ...] = (0, 1)) -> Verdict:
-        return Verdict(bytes(32), 0, False, alive, lost, digests)
+    def verdict(
+        digests: tuple[bytes, ...], lost: tuple[int, ...], alive: tuple[int, ...] = (0, 1), attempt: int = 0
+    ) -> Verdict:
+        return Verdict(bytes(32), attempt, False, alive, lost, digests)
 
     for good in (verdict((b"a", b"b"), ()), verdict((b"a", b""), (1,)), Verdict(bytes(32), 0, True, (), (), ())):
         assert can_be(good, pieces, (0, 1))
@@ -79,14 +96,16 @@ def test_a_verdict_that_no_leader_can_have_decided_is_none() -> None:
         verdict((b"a", b"b"), (1,)),
         verdict((b"a", b""), ()),
         verdict((b"a", b"b"), (), alive=(0, 63)),
+        verdict((b"a", b""), (1,), attempt=PASSES - 1),
     ):
         assert not can_be(bad, pieces, (0, 1))
 
 
-@pytest.mark.parametrize("lie", ["late and nothing", "elsewhere"])
-async def test_who_gathers_nobody_holds_up_no_step(
-    tmp_path: Path, lie: Literal["late and nothing", "elsewhere"]
-) -> None:
+Lie = Literal["late and nothing", "late and a fault", "late and a group of no use", "elsewhere"]
+
+
+@pytest.mark.parametrize("lie", get_args(Lie))
+async def test_who_gathers_nobody_holds_up_no_step(tmp_path: Path, lie: Lie) -> None:
     async with peers(3) as nodes:
         swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
         await all_known(swarm)
@@ -95,9 +114,12 @@ async def test_who_gathers_nobody_holds_up_no_step(
         mine = await wish_of(liar.peer.rpc, 0, NUMBERS, 3, sends=True)
 
         async def join(theirs: Wish, payload: Payload, context: Context) -> Invitation:
-            if lie == "late and nothing":
+            if lie.startswith("late"):
                 await asyncio.sleep(FORMING_S + 4.0)
-                return Invitation()
+                if lie == "late and a fault":
+                    raise RemoteFault("no_round", "Not now.")
+                of_no_use = Group(bytes(32), (mine.address, theirs.address), (True, True), (1, 1), "fp16", GRACE_S)
+                return Invitation(None if lie == "late and nothing" else of_no_use)
             nobody = min((secrets.token_bytes(32) for _ in range(64)), key=lambda peer: matchmaking._rank(0, peer))
             return Invitation(None, PeerAddress(nobody, ("127.0.0.1:9",)))
 
@@ -116,6 +138,33 @@ async def test_who_gathers_nobody_holds_up_no_step(
         for each in honest:
             await each.worker._tending.stop()
     assert {each.version for each in agreed} == {1}
+
+
+async def test_who_did_not_give_a_mean_is_asked_for_it_after_the_others(tmp_path: Path) -> None:
+    """Else it would take up all the time that there is for it, each time."""
+    async with peers(3) as nodes:
+        late, liar, honest = swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        late.worker._note(Gathered(0, 0))
+        for each in (liar, honest):
+            come_to(each, 1, MEAN, bytes(12 * NUMBERS))
+        await have_told(swarm)
+        asked = asyncio.Event()
+
+        async def give(request: AskVector, payload: Payload, context: Context) -> tuple[Vector, Payload]:
+            asked.set()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        liar.peer.rpc.register(of_run("trunk.vector", DIGITS.run_id), AskVector, give)
+        standings, others = late.worker._standings, late.worker._others
+        standings.trainers = {each.peer.id: standings.trainers[each.peer.id] for each in (liar, honest)}
+        first = asyncio.create_task(others.mean(0))
+        await asked.wait()
+        first.cancel()
+        await asyncio.wait([first])
+        async with asyncio.timeout(PIECE_S / 2):
+            found = await others.mean(0)
+    assert found is not None and found.mean == MEAN
 
 
 async def test_a_trunk_of_an_older_step_than_was_named_is_not_taken(tmp_path: Path) -> None:

@@ -58,6 +58,18 @@ def test_who_learns_late_what_led_to_where_it_began_names_its_steps_as_the_other
     assert here.means == there.means
 
 
+def test_who_learns_that_most_name_another_mean_than_its_own_gives_that_no_more() -> None:
+    """As where most have just come, and name their first step without those before it: they would take it for a lie."""
+    past, agreed = Past(), Agreed(0, 11, ROWS, 2)
+    past.take(9, Taken.by(agreed, MEAN, bytes(32)))
+    past.take(10, Taken.by(agreed, MEAN, past.line[9]))
+    past.came_by(9, past.line[9])
+    assert {*past.means} == {9, 10}
+    past.came_by(10, Taken.by(agreed, MEAN, b"").digest)
+    assert {*past.means} == {9}
+    assert all(taken.digest == past.line[step] for step, taken in past.means.items())
+
+
 def come_to(trainer: Trainer, version: int, mean: bytes, trunk: bytes) -> None:
     """It has taken all steps together with others, the first of them by this mean, and came to a trunk of its own
     bits."""

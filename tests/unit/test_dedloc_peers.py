@@ -25,11 +25,11 @@ from core.contracts.notices import notice
 from core.contracts.pipe import ENOUGH, GIVE_TRUNK
 from core.contracts.taking_on import Reach, Verdict
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
-from core.contracts.trunk_rounds import MEANS, Group, Vector
+from core.contracts.trunk_rounds import MEANS, Group, Standing, Vector
 from core.contracts.trunk_status import GiverStatus, ProgressStatus
 from core.experts.dht_directory import DHTDirectory
 from core.experts.grid import Grid
-from core.identity import peer_text
+from core.identity import PeerId, peer_text
 from core.pipe.calls import Calls, Incoming
 from core.pipe.frames import Payload
 from core.swarm.members import Members
@@ -38,6 +38,7 @@ from core.swarm.trunk.catching_up import REST_S
 from core.swarm.trunk.dedloc import AGREEMENT, DeDLOC
 from core.swarm.trunk.past import Taken
 from core.swarm.trunk.planning import PLENTY
+from core.swarm.trunk.standings import MAKES_UP
 from core.swarm.trunk.vectors import Whole
 from core.training.models.network import build
 from core.training.trunk.dedloc import STRATEGY
@@ -394,9 +395,34 @@ async def test_one_that_tells_of_each_step_and_never_comes_is_waited_for_ever_mo
             waited += [step] if absent else []
             standings.met(step, (), absent)
         assert waited == [0, 1, 3, 7]
-        standings.met(12, [liar.peer.id], ())
-        await told(13)
-        assert standings.near(13) == {liar.peer.id}, "it came once"
+        for step in range(12, 12 + 4 * MAKES_UP):
+            standings.met(step, [liar.peer.id], ())
+        for step in (100, 101):
+            await told(step)
+            assert standings.near(step) == {liar.peer.id}, "it has come often enough to miss one again"
+            standings.met(step, (), [liar.peer.id] if step == 100 else ())
+
+
+async def test_one_that_comes_to_every_second_step_is_waited_for_ever_more_seldom(tmp_path: Path) -> None:
+    """And is in the group whenever it comes. So is one that does nothing in the rounds which it leads."""
+    async with peers(1) as [node]:
+        standings, liar = Trainer(node, tmp_path, defaultdict(set)).worker._standings, PeerId(bytes(32))
+        standings.trainers, standings._sequences = {liar: Standing(0, 0, 0)}, {liar: 1}
+        waited, let_in = list[int](), list[int]()
+        for step in range(0, 80, 2):
+            standings._absent.clear()  # it tells something new each time
+            if standings.rests(liar, step):
+                continue
+            waited.append(step)
+            standings.met(step, (), [liar])
+            standings.met(step + 1, [liar])
+        for step in range(100, 180, 2):
+            if standings.is_idle(liar, step):
+                continue
+            let_in.append(step)
+            standings.met(step, [liar], idle=[liar])
+            standings.met(step + 1, [liar])
+    assert len(waited) <= 8 and len(let_in) <= 8
 
 
 @pytest.mark.timeout(900)
@@ -437,6 +463,33 @@ async def test_a_peer_without_a_trainer_helps_to_reduce(tmp_path: Path) -> None:
         for trainer in (first, second, backbone):
             await trainer.end()
     assert all(len(same) == 1 for same in bits.values()), "trunks of one step differ"
+
+
+@pytest.mark.timeout(900)
+async def test_who_helped_with_a_step_that_is_far_ahead_helps_with_those_before_it_as_well(tmp_path: Path) -> None:
+    """As where the trainers go on from an older checkpoint, or two liars have made that step up."""
+    async with peers(3) as nodes:
+        *trainers, backbone = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        await all_known(trainers)
+        await backbone.worker.__aenter__()
+        for each in trainers:
+            each.worker._tending.start()
+        for step in (10**9, 3):
+            for each in trainers:
+                each.worker._past.forget_steps()
+                each.worker._enough = step + 1
+                each.worker._note(Gathered(step, ROWS))
+            await until(
+                partial(lambda at: all(backbone.peer.id in each.worker._standings.near(at) for each in trainers), step),
+                "a helper that is waited for",
+                PATIENCE_S,
+            )
+            numbers = torch.full((NUMBERS,), 1.0 + step).numpy().tobytes()
+            await asyncio.gather(*(stepped(each, step, numbers) for each in trainers))
+            await until(partial(lambda at: backbone.worker._helped == at, step), "its help", PATIENCE_S)
+        for each in trainers:
+            await each.worker._tending.stop()
+        await backbone.end()
 
 
 @pytest.mark.timeout(900)
@@ -489,6 +542,32 @@ async def test_a_bad_trainer_of_several_is_named_and_the_others_go_on(
             await trainer.end()
     refused = (f"peer {trainer.peer.id.hex()[:8]} is left out" for trainer in honest)
     assert not any(told in caplog.text for told in refused), "an honest one is refused"
+
+
+@pytest.mark.timeout(900)
+async def test_who_has_summed_up_what_nobody_would_take_goes_on_without_it(tmp_path: Path) -> None:
+    """As a hostile host of an expert can have it do."""
+    async with peers(2) as nodes:
+        swarm = [Trainer(node, tmp_path, defaultdict(set)) for node in nodes]
+        swarm[0].factor = 1e20
+        await all_known(swarm)
+        offered = list[Offer]()
+        agree = swarm[0].worker._agree
+
+        async def note(offer: Offer, payload: bytes) -> tuple[Agreed, Payload]:
+            offered.append(offer)
+            swarm[0].factor = 1.0
+            return await agree(offer, payload)
+
+        swarm[0].worker._agree = note  # type: ignore[method-assign]
+        for trainer in swarm:
+            await trainer.begin()
+        await until(
+            lambda: all(trainer.trunk.step >= 3 or trainer._work[0].done() for trainer in swarm), "steps", PATIENCE_S
+        )
+        assert offered and not any(trainer._work[0].done() for trainer in swarm)
+        for trainer in swarm:
+            await trainer.end()
 
 
 @pytest.mark.timeout(900)

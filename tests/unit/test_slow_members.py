@@ -52,7 +52,7 @@ async def give(liar: Peer, which: Group, number: int) -> None:
     """One chunk of noughts to the first member, whose last one is -1; its mean is not waited for."""
     spans = [*chunks_of(first_pieces(which), which.codec)[0].items()]
     number, span = spans[number]
-    request = Chunk(which.key, 0, number, 1, 0.0)
+    request = Chunk(which.digest(), 0, number, 1, 0.0)
     numbers = encode(np.zeros(span.stop - span.start, np.float32), which.codec)
     with contextlib.suppress(NetworkError, asyncio.CancelledError):
         await liar.node.call(

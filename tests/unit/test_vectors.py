@@ -1,5 +1,7 @@
 """Large vectors that one peer gives another piece by piece, between real endpoints on loopback."""
 
+import asyncio
+import contextlib
 import os
 import time
 from collections.abc import AsyncIterator, Callable
@@ -7,10 +9,12 @@ from collections.abc import AsyncIterator, Callable
 import msgspec
 import pytest
 
-from core.contracts.errors import CallRefused, RemoteFault
+from core.contracts.errors import CallRefused, CallTimeout, RemoteFault
+from core.contracts.net import Payload, of_run
 from core.contracts.trunk_rounds import AskVector, Vector
 from core.identity import Identity
 from core.net.endpoint import LOOPBACK
+from core.net.method import Context
 from core.net.rpc import RpcNode
 from core.swarm.trunk import vectors
 from core.swarm.trunk.vectors import Vectors, Whole
@@ -76,6 +80,56 @@ async def test_who_gives_pieces_of_two_vectors_has_lied(nodes: tuple[RpcNode, Rp
     with pytest.raises(RemoteFault):
         await fetch(nodes, mean)
     assert struck(nodes) > 0
+
+
+async def test_who_gives_each_piece_just_in_time_is_given_up_unless_it_is_the_last(
+    nodes: tuple[RpcNode, RpcNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asks, gives = nodes
+    monkeypatch.setattr(vectors, "PIECE", SIZE // 50)
+    monkeypatch.setattr(vectors, "PIECE_S", 2.0)
+
+    async def drips(request: AskVector, payload: Payload, context: Context) -> tuple[Vector, Payload]:
+        await asyncio.sleep(0.1)  # the lie
+        return MEAN, DATA[request.start : request.start + SIZE // 50]
+
+    gives.register(of_run("trunk.vector", RUN), AskVector, drips)
+    there = Vectors(asks, RUN, lambda version: None, lambda: 0, no_trunk)
+    with pytest.raises(CallTimeout):
+        await there.fetch(gives.peer, AskVector("mean", MEAN.version), SIZE)
+    assert (await there.fetch(gives.peer, AskVector("mean", MEAN.version), SIZE, is_last=True)).data == DATA
+
+
+async def test_who_asks_at_each_version_takes_the_trunk_from_nobody_who_is_in_the_middle_of_it(
+    nodes: tuple[RpcNode, RpcNode],
+) -> None:
+    asks, gives = nodes
+    version = 10
+
+    async def trunk() -> Whole:
+        return Whole(Vector(version, 70, 0, SIZE), DATA)
+
+    Vectors(gives, RUN, lambda version: None, lambda: version, trunk)
+
+    async def ask(node: RpcNode, of: int, start: int) -> int:
+        """The version of which a piece comes."""
+        request = AskVector("trunk", of, start)
+        told, piece = await node.call(gives.peer, of_run("trunk.vector", RUN), request, Vector, deadline_s=60.0)
+        assert piece == DATA[start : start + PIECE]
+        return told.version
+
+    async with contextlib.AsyncExitStack() as stack:
+        others = [await stack.enter_async_context(RpcNode(Identity.generate(), listen=LOOPBACK[:1])) for _ in range(2)]
+        for each in others:
+            each.learn(gives.address())
+        assert await ask(asks, 0, 0) == 10
+        for version in (11, 12):
+            assert await ask(others[0], 0, SIZE - 1) == version
+        assert await ask(asks, 10, PIECE) == 10, "it goes on"
+        assert await ask(others[0], 0, 0) == 12
+        version = 13
+        assert await ask(others[1], 0, 0) == 12, "the newest of those that there is room for"
+        assert await ask(asks, 10, 2 * PIECE) == 10 and await ask(others[0], 12, PIECE) == 12
 
 
 async def test_what_is_gone_is_refused_and_is_no_lie(nodes: tuple[RpcNode, RpcNode]) -> None:

@@ -34,8 +34,8 @@ COMPARE_S = 60.0
 POINTS: dict[Verdict, float] = {"worse": 1.0, "unusual": 4.0}
 """For who gave a trunk that was set aside: the third one that training does not lead to means a ban. One that is only
 worse than others may be honest now and then."""
-LIE = 5.0
-"""Points for what no honest peer sends: the second time soon after means a ban."""
+LIE = 5.5
+"""Points for what no honest peer sends: the second time within some seconds means a ban, as points are forgotten."""
 HOSTILE_POINTS = 4.0
 """For what no network learns with, such as NaN: the third one soon after means a ban."""
 OUT_S = 300.0

@@ -15,7 +15,7 @@ from core.net.limits import Newest
 from core.net.method import Context
 from core.net.rpc import RpcNode
 from core.swarm.trunk.ballot import Result
-from core.swarm.trunk.reducing import HELD, WINDOW, Answer, Pass, has_left
+from core.swarm.trunk.reducing import ELSEWHERE, HELD, WINDOW, Answer, Pass, has_left
 from core.swarm.trunk.round import Round
 
 EARLY = WINDOW + 1
@@ -52,6 +52,7 @@ class AllReduce:
         """Norms of the vectors that were in rounds before."""
         self._begun = asyncio.Condition()
         self._early = Counter[PeerId]()
+        self._is_in_one = False
         most = max(encoded_size(codec, numbers) for codec, numbers in CHUNK.items())
         node.register(of_run("trunk.chunk", run_id), Chunk, self._on_chunk, max_payload=most, held=HELD)
         node.register(of_run("trunk.report", run_id), Report, self._on_report)
@@ -90,7 +91,7 @@ class AllReduce:
             self._rounds.pop(next(iter(self._rounds))).close()
         round_ = Round(self._node, self._run_id, group, vector, samples, self._used, self._most_samples, idle)
         async with self._begun:
-            self._rounds[group.key] = round_
+            self._rounds[round_.key], self._is_in_one = round_, True
             self._begun.notify_all()
         try:
             async with asyncio.timeout(limit_s):
@@ -107,6 +108,8 @@ class AllReduce:
         except TimeoutError as error:
             round_.leave()
             raise RoundVoid(f"The round did not end within {limit_s:.0f} s.") from error
+        finally:
+            self._is_in_one = False
 
     # what others ask
 
@@ -120,6 +123,8 @@ class AllReduce:
                 raise RemoteFault("not_begun", "Too many calls wait for rounds that have not begun.")
             async with asyncio.timeout(wait_s):
                 while key not in self._rounds:
+                    if self._is_in_one:
+                        raise RemoteFault(ELSEWHERE, "This peer is in another round now.")
                     if not self._expects():
                         raise has_left()  # as where its compute was killed when the group was all but there
                     with contextlib.suppress(TimeoutError):

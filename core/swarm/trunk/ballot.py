@@ -3,6 +3,7 @@
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
+from statistics import median_low
 from typing import NamedTuple
 
 from core.averaging.codecs import Numbers
@@ -64,7 +65,7 @@ class Result(NamedTuple):
     vector: Numbers | None
     """The mean; None for a member that only helps."""
     samples: int
-    """In the mean; if a member fell out in mid-round, without it."""
+    """In most of the mean; if a member fell out in mid-round, without it."""
     peers: int
     """Likewise."""
     counted: Mapping[PeerId, int]
@@ -145,7 +146,8 @@ def decide(group: Group, pieces: Sequence[Piece], attempt: int, reports: Mapping
 
     A piece counts if all who report have the same of it. In the last pass, and if nobody would be left to do again what
     is missing, it is enough that most have, so that nobody can spoil round after round by saying that something did not
-    come; the others fall behind.
+    come; the others fall behind. So do, at once, those who have something else than most of more than half of the
+    pieces: else one of them could have a member do the work of all others.
 
     Args:
         group: the group.
@@ -153,18 +155,29 @@ def decide(group: Group, pieces: Sequence[Piece], attempt: int, reports: Mapping
         attempt: number of the pass.
         reports: by member.
     """
-    alive = tuple(sorted(reports))
-    told = [reports[member].digests for member in alive if len(reports[member].digests) == len(pieces)]
+    alive, key = tuple(sorted(reports)), group.digest()
+    said = {member: reports[member].digests for member in alive if len(reports[member].digests) == len(pieces)}
     few = 2 * len(alive) <= len(group.members)  # two halves that do not reach each other must not both go on
+    of_most = _agreed([*said.values()], len(pieces), all_agree=False)
+    if attempt < PASSES - 1:
+        apart = {member for member, digests in said.items() if _is_apart(digests, of_most)} - {leader_of(group)}
+        alive = tuple(member for member in alive if member not in apart)  # without its leader there is no further pass
+    told = [said[member] for member in alive if member in said]
     for all_agree in (True, False)[attempt == PASSES - 1 :]:
-        digests = _agreed(told, len(pieces), all_agree=all_agree)
+        digests = _agreed(told, len(pieces), all_agree=True) if all_agree else of_most
         lost = tuple(place for place, digest in enumerate(digests) if not digest)
-        verdict = Verdict(group.key, attempt, False, alive, lost, digests)
+        verdict = Verdict(key, attempt, False, alive, lost, digests)
         if not lost or (all_agree and pieces_again(group, pieces, verdict)):
             break
     else:
         few = True
-    return Verdict(group.key, attempt, True, alive, (), ()) if few or not told else verdict
+    return Verdict(key, attempt, True, alive, (), ()) if few or not told else verdict
+
+
+def _is_apart(digests: Sequence[bytes], of_most: Sequence[bytes]) -> bool:
+    """Whether a member has something else than most of more than half of the pieces."""
+    differ = [bool(best) and best != digest for best, digest in zip(of_most, digests, strict=True)]
+    return 2 * sum(differ) > len(differ)
 
 
 def _agreed(told: Sequence[Sequence[bytes]], count: int, *, all_agree: bool) -> tuple[bytes, ...]:
@@ -179,8 +192,18 @@ def _agreed(told: Sequence[Sequence[bytes]], count: int, *, all_agree: bool) -> 
 
 
 def least(one: Averaged, other: Averaged) -> Averaged:
-    """Of two parts of a vector, what is in both: of how many samples and peers at least."""
+    """Of two parts of a piece, what is in both: of how many samples and peers at least."""
     return Averaged(min(one.samples, other.samples), min(one.peers, other.peers))
+
+
+def in_most(pieces: Sequence[Averaged]) -> Averaged:
+    """Of how many samples and peers a vector is. Not what is in all its pieces: one who reduces could say that of its
+    own there is next to nothing, and learning rates go by samples.
+
+    Args:
+        pieces: of the vector; all members know the same. Empty: it has not come here.
+    """
+    return Averaged(*median_low((each.samples, each.peers) for each in pieces or [Averaged(0, 0)]))
 
 
 def can_be(verdict: Verdict, pieces: Sequence[Piece], alive: Sequence[int]) -> bool:
@@ -193,4 +216,5 @@ def can_be(verdict: Verdict, pieces: Sequence[Piece], alive: Sequence[int]) -> b
     """
     lost = tuple(place for place, digest in enumerate(verdict.digests) if not digest)
     whole = len(verdict.digests) == len(pieces) and verdict.lost == lost
+    whole = whole and not (lost and verdict.attempt == PASSES - 1)  # there is no further pass
     return verdict.void or (whole and {*verdict.alive} <= {*alive})

@@ -25,6 +25,7 @@ from core.contracts.taking_on import Compared, Verdict
 from core.contracts.trunk import Agreed
 from core.contracts.trunk_rounds import LARGEST_NORM, MEANS, MEMBERS, AskVector, Standing
 from core.identity import PeerId
+from core.net.limits import Newest
 from core.net.rpc import RpcNode
 from core.swarm.trunk.agreement import LIE, OUT_S, POINTS, Most
 from core.swarm.trunk.lineage import names, newest
@@ -82,6 +83,8 @@ class CatchingUp:
         self._compare, self._most = compare, most
         self._doubted: set[PeerId] = set()
         """Those who are looked at for a lie, one at a time of each."""
+        self._failed = Newest[PeerId, float](MEMBERS)
+        """Those who gave nothing of use when they were asked last, and when that was, time.monotonic()."""
         self._in_vain: dict[PeerId, float] = {}
         """Those who did not give what they named, and when they were asked for it, time.monotonic()."""
         self._tries, self._rests_until = 0, 0.0
@@ -107,11 +110,12 @@ class CatchingUp:
         """
         digest, those = self._standings.mean_of_most(version, givers)
         before = self._standings.trainers
+        those = self._in_turn([peer for peer in those if max(before[peer].means)[0] < version + MEANS])  # who has it
         for peer in those:
-            if max(before[peer].means)[0] >= version + MEANS:
-                continue  # it has it no more
+            is_last, self._failed[peer] = peer == those[-1], time.monotonic()
             try:
-                whole = await self._vectors.fetch(peer, AskVector("mean", version), 4 * self._numbers)
+                ask = AskVector("mean", version)
+                whole = await self._vectors.fetch(peer, ask, 4 * self._numbers, is_last=is_last)
             except NetworkError as error:
                 log.info("Peer %s did not give the mean of step %d: %s", peer.hex()[:8], version, error)
                 continue
@@ -121,6 +125,7 @@ class CatchingUp:
             agreed = Agreed(0, version + 1, whole.told.samples, whole.told.peers)
             found = await asyncio.to_thread(Taken.by, agreed, whole.data, whole.told.before)
             if found.digest == digest:
+                del self._failed[peer]
                 return found
             self._doubt(peer, found.digest, before[peer], Named("mean", version))
         return None
@@ -163,11 +168,18 @@ class CatchingUp:
     async def _newest_trunk(self) -> Whole:
         before = self._standings.trainers
         if best := newest([*before.values()]):
-            for peer in self._standings.who_came_to(best):
-                if (whole := await self._trunk_of(peer, before[peer], best.version)) is not None:
+            those = self._in_turn(self._standings.who_came_to(best))
+            for peer in those:
+                is_last, self._failed[peer] = peer == those[-1], time.monotonic()
+                if (whole := await self._trunk_of(peer, before[peer], best.version, is_last=is_last)) is not None:
+                    del self._failed[peer]
                     return whole
                 self.asked_in_vain([peer])
         raise CallTimeout("No other trainer gave the trunk that most of them have.")
+
+    def _in_turn(self, peers: Collection[PeerId]) -> list[PeerId]:
+        """Who failed last is asked last: it could take up all the time, each time."""
+        return sorted(peers, key=lambda peer: self._failed.get(peer, 0.0))
 
     def asked_in_vain(self, peers: Collection[PeerId]) -> None:
         """These named something that they did not give. The second time they are left out: else one that names means or
@@ -184,10 +196,10 @@ class CatchingUp:
             else:
                 self._standings.leave_out(peer)
 
-    async def _trunk_of(self, peer: PeerId, before: Standing, least: int) -> Whole | None:
+    async def _trunk_of(self, peer: PeerId, before: Standing, least: int, *, is_last: bool) -> Whole | None:
         """Its own, if it is of use and of no older version than this."""
         try:
-            whole = await self._vectors.fetch(peer, AskVector("trunk", 0), 12 * self._numbers)
+            whole = await self._vectors.fetch(peer, AskVector("trunk", 0), 12 * self._numbers, is_last=is_last)
         except NetworkError as error:
             log.info("Peer %s did not give its trunk: %s", peer.hex()[:8], error)
             return None

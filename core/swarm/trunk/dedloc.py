@@ -224,7 +224,7 @@ class DeDLOC(Agreement):
         gathering = by_most([each.version for each in trainers])
         self._standings.tell(Standing(gathering, 0, 0, helps=True))
         step = by_most([each.enough for each in trainers]) - 1
-        if step > self._helped and not self._standings.is_taken(step):
+        if step != self._helped and not self._standings.is_taken(step):
             async with self._asking:  # its trainer may begin meanwhile
                 group = await self._meeting.group(step, FORMING_S, sends=False, helps=True)
                 if group is not None and any(group.sends):
@@ -353,7 +353,7 @@ class DeDLOC(Agreement):
         """What the sums of all come to.
 
         Raises:
-            NetworkError: too few came, or the round has no result here; a ComputeError: nobody has anything for it.
+            NetworkError: too few came, or there is no result; a ComputeError: nobody has anything, or this is no mean.
         """
         vector = await asyncio.to_thread(own_mean, payload, offer.samples) if payload else None
         before = self._past.line.get(offer.version - 1, b"")

@@ -23,7 +23,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
-from core.contracts.errors import CallTimeout, NetworkError, RemoteFault
+from core.contracts.errors import NetworkError, RemoteFault
 from core.contracts.expert_calls import Codec
 from core.contracts.net import Payload, PeerAddress, of_run
 from core.contracts.trunk import Whole
@@ -43,8 +43,8 @@ ANSWER_S = 5.0
 """A caller waits so much longer than the one who gathers."""
 SENT_AWAY = 3
 """Times that a peer sends this one on, for one step, as those do who know of a lower rank: more often is in vain, and
-so is less often if all of it takes as long as a group. To be sent away to nobody, as by one whose compute has just
-ended, counts twice."""
+so is less often if all of it takes as long as a group. No answer of any use, as of one whose compute has just ended,
+counts twice."""
 KNOWN = 1024
 """Peers of whose wishes is remembered which was the last."""
 EQUAL_S = 600.0
@@ -115,18 +115,17 @@ class Matchmaking:
         """Who was asked in vain, and the newest wish of it that was known: it is asked again when it has another."""
         self._step = -1
         self._vain = Counter[bytes]()
-        """How often each was asked for that step, and was there, but answered nothing in all the time that a group
-        takes, or sent this peer away too often, or gathered one that came to nothing: others gather first. Else one
-        peer would hold up the step for ever.
-        """
+        """How often each was asked for that step in vain for too long, or too often, or gathered a group that came to
+        nothing: others gather first. Else one peer would hold up the step for ever, by whatever it answers."""
         self._lost = defaultdict[bytes, float](float)
-        """What it cost to be sent away by each, for that step, in parts of the time that a group takes."""
+        """What it cost to ask each in vain, for that step, in parts of the time that a group takes."""
         self.gatherer = node.peer
         """Of the last group, or who was asked for it."""
         self._sequences = Newest[bytes, int](KNOWN)
         """Of the wishes of those who are known."""
         self._near: Callable[[], Collection[PeerId]] = tuple
         self._is_idle: Callable[[PeerId], bool] = lambda peer: False
+        self._may_gather: Callable[[PeerId], bool] = lambda peer: True
         self._gathering: dict[PeerId, tuple[Wish, asyncio.Future[Invitation]]] = {}
         self._came = asyncio.Event()
         self._follows: PeerAddress | None = None
@@ -143,6 +142,7 @@ class Matchmaking:
         *,
         near: Callable[[], Collection[PeerId]] = tuple,
         is_idle: Callable[[PeerId], bool] = lambda peer: False,
+        may_gather: Callable[[PeerId], bool] = lambda peer: True,
     ) -> Group | None:
         """A group for a round.
 
@@ -153,6 +153,7 @@ class Matchmaking:
             is_over: whether the round has taken place without this peer.
             near: those that fill the group, as they are known at each look; others may come, too. None: anybody does.
             is_idle: whether nobody is to be in a group with a peer.
+            may_gather: whether a peer is asked for a group because of a mere record.
 
         Returns:
             None if nobody else came.
@@ -165,7 +166,7 @@ class Matchmaking:
         if loop.time() < self._equal_until:
             wish = msgspec.structs.replace(wish, ability=msgspec.structs.replace(wish.ability, solver=""))
         self._wish, self._follows, self._known = wish, None, {wish.address.peer: wish.address}
-        self._near, self._is_idle = near, is_idle
+        self._near, self._is_idle, self._may_gather = near, is_idle, may_gather
         if wish.step != self._step:
             self._step, self._vain, self._lost = wish.step, Counter(), defaultdict(float)
         key, vain = f"{self._run_id}.round.{wish.step}", self._vain.total()
@@ -204,7 +205,7 @@ class Matchmaking:
         """Who gathers, as far as is known here."""
         for record, other in told(await self._dht.get(key), Wish):
             fits = (other.step, other.numbers) == (wish.step, wish.numbers)
-            fits = fits and other.address.peer == record.peer and not self._is_idle(PeerId(record.peer))
+            fits = fits and other.address.peer == record.peer and self._may_gather(PeerId(record.peer))
             if fits and other.address.addresses:
                 self._known[record.peer] = other.address
                 self._sequences[record.peer] = record.sequence
@@ -229,21 +230,18 @@ class Matchmaking:
         method = of_run("trunk.join", self._run_id)
         try:
             invitation, _ = await self._node.call(first, method, wish, Invitation, deadline_s=patience_s)
-            if invitation.group is None:
-                self._lost[first] += max((clock() - began) / within_s, 1 / SENT_AWAY)
-                self._vain[first] += self._lost[first] > (1 if invitation.instead else 0.5)
         except NetworkError as error:
             log.info("peer %s does not gather: %s", first.hex()[:8], error)
-            if isinstance(error, CallTimeout) and first in self._node.pool.links:
-                self._vain[first] += 1
             invitation = Invitation()
         self._follows = None
         group, instead = invitation.group, invitation.instead
-        if group is not None and group.fits() and self._is_mine(group, wish):
+        if group is not None and group.fits() and self._is_mine(group, wish) and group.members[0].peer == first:
             if await self._is_planned(group, wish):
                 return group
             self._equal_until = clock() + EQUAL_S
             log.warning("peer %s has another plan of round %d than this one: refused", first.hex()[:8], wish.step)
+        self._lost[first] += max((clock() - began) / within_s, 1 / SENT_AWAY)
+        self._vain[first] += self._lost[first] > (1 if instead else 0.5)
         if instead is not None and self._rank(wish.step, instead.peer) < self._rank(wish.step, first):
             self._known[instead.peer] = instead
             if self._vain[instead.peer]:  # the one who was asked finds it out, too

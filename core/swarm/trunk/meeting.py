@@ -2,8 +2,9 @@
 
 A trainer that was waited for in vain twice at one step counts no more for that step. Who came and did nothing, or only
 slowly, is let into ever fewer of the next rounds, together with all of its block of addresses. A group that came to
-nothing is brought together by another peer the next time. So one that wants nothing but to hold up the others does it
-for two rounds, and a few more rounds where more than half of a group are such.
+nothing is brought together by another peer the next time, and so is one that was asked for in vain. Whom this peer has
+not met, as a record costs nothing, and who did not come to several rounds, is not asked for one. So one that wants
+nothing but to hold up the others does it for two rounds, and a few more where more than half of a group are such.
 """
 
 import logging
@@ -59,6 +60,7 @@ class Meeting:
             lambda: known.is_taken(step),
             near=lambda: known.near(step),
             is_idle=lambda peer: known.is_idle(peer, step),
+            may_gather=lambda peer: known.is_met(peer) and not known.rests(peer, step),
         )
         came = {PeerId(member.peer) for member in group.members} if group else set()
         gatherer = self._matchmaking.gatherer

@@ -13,8 +13,10 @@ import msgspec
 import numpy as np
 
 from core.averaging.codecs import Numbers
+from core.averaging.mean import norm_of
+from core.contracts.errors import ComputeError
 from core.contracts.trunk import Agreed, Reached
-from core.contracts.trunk_rounds import MEANS, TRUNKS, Vector
+from core.contracts.trunk_rounds import LARGEST_NORM, MEANS, TRUNKS, Vector
 from core.net.limits import Newest
 from core.swarm.trunk.vectors import Whole
 
@@ -53,8 +55,13 @@ def own_mean(payload: bytes, samples: int) -> Numbers:
     Args:
         payload: the sum, fp32.
         samples: that are in it.
+
+    Raises:
+        ComputeError: no other trainer would take it.
     """
     mean: Numbers = np.frombuffer(payload, "<f4") * np.float32(1.0 / samples)
+    if not norm_of(mean) < LARGEST_NORM:
+        raise ComputeError("The gradients that were summed up here are too large, and count for nothing.")
     return mean
 
 
@@ -88,6 +95,8 @@ class Past:
             step: which it is.
             digest: of their mean.
         """
+        if (taken := self.means.get(step)) and taken.digest != digest:
+            del self.means[step]  # as it was taken by another mean: it would not be the one that is named
         self.line[step] = digest
         while (own := self._own.get(step := step + 1)) is not None:
             if step in self.means:

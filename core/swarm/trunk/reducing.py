@@ -28,6 +28,8 @@ QUICK_S = 0.5
 Answer = tuple[Averaged, Payload]
 LEFT = "left"
 """The fault of who is in the round no more."""
+ELSEWHERE = "elsewhere"
+"""That of who is in another round: who gathered has lied to one of the two, or who says so lies."""
 
 
 def has_left() -> RemoteFault:
@@ -259,8 +261,8 @@ class Reducing:
         for future in self._waiting.pop(number, []):
             if not future.done():
                 future.set_result(answer)
-        for place in mean.refused:
-            if place < len(senders):
+        if len(senders) not in mean.refused:  # else most lie, and refuse this member's own numbers
+            for place in mean.refused:
                 self._refuse(senders[place], "Its numbers are absurdly large.")
         for place in mean.clipped:
             if place < len(senders) and senders[place] not in self._clipped:

@@ -27,12 +27,11 @@ import msgspec
 import numpy as np
 
 from core.averaging.codecs import Numbers, decode, encode
-from core.averaging.mean import longest_mean, squared_norm
+from core.averaging.mean import longest_mean, norm_of, squared_norm
 from core.contracts.errors import UNREADABLE, CallTimeout, HearthError, NetworkError, ProtocolError, RoundVoid
 from core.contracts.net import of_run
 from core.contracts.trunk_rounds import (
     LARGEST_NORM,
-    MEMBERS,
     SAMPLES,
     Averaged,
     Chunk,
@@ -55,12 +54,13 @@ from core.swarm.trunk.ballot import (
     chunks_of,
     decide,
     first_pieces,
+    in_most,
     leader_of,
     least,
     limits_of,
     pieces_again,
 )
-from core.swarm.trunk.reducing import LEFT, Answer, Pass, Reducing, Sent, Window, has_left
+from core.swarm.trunk.reducing import ELSEWHERE, LEFT, Answer, Pass, Reducing, Sent, Window, has_left
 
 log = logging.getLogger(__name__)
 
@@ -99,10 +99,10 @@ class Round:
         Raises:
             ProtocolError: the vector is not finite, or nobody else would take it.
         """
-        self.group, self._node, self._run_id = group, node, run_id
+        self.group, self.key, self._node, self._run_id = group, group.digest(), node, run_id
         self.peers = [PeerId(member.peer) for member in group.members]
         self.here, self.leader = self.peers.index(node.peer), leader_of(group)
-        norm = 0.0 if vector is None else squared_norm(vector) ** 0.5
+        norm = 0.0 if vector is None else norm_of(vector)
         if not norm < LARGEST_NORM:
             raise ProtocolError("What is to be averaged has numbers that are infinite or none.")
         self.sent = None if vector is None else Sent(vector, samples, norm)
@@ -149,9 +149,7 @@ class Round:
                 self._node.start(self._tell(peer), "leaving a round")
 
     async def _tell(self, peer: PeerId) -> None:
-        await self._node.call(
-            peer, of_run("trunk.leave", self._run_id), Leave(self.group.key), Left, deadline_s=LEAVE_S
-        )
+        await self._node.call(peer, of_run("trunk.leave", self._run_id), Leave(self.key), Left, deadline_s=LEAVE_S)
 
     def left(self, member: int) -> None:
         """Another member has gone."""
@@ -174,7 +172,7 @@ class Round:
         Raises:
             RoundVoid: there is no result here.
         """
-        of_all = Averaged(2**53, MEMBERS)
+        counts = list[Averaged]()
         pass_ = await self._begin(0, first_pieces(self.group), tuple(range(len(self.peers))))
         while True:
             verdict = await self._verdict(pass_)
@@ -190,13 +188,13 @@ class Round:
                 if digest and digest != pass_.digests[place]:
                     raise RoundVoid("The others went on without this peer, which did not get all of the result.")
                 if digest:  # of a piece that is lost some members have a part
-                    of_all = least(of_all, pass_.least[place])
+                    counts.append(pass_.least[place])
             if not verdict.lost:
                 if self.out is not None and math.isnan(self.out.min(initial=0.0)):
                     raise RoundVoid("Not all of the result came.")
                 reduced = sum(each.reducing.size for each in self._passes.values())
-                late = frozenset(self.peers[member] for member in self.silent)
-                return Result(self.out, of_all.samples, of_all.peers, self._counted(), reduced, late)
+                late, of_most = frozenset(self.peers[member] for member in self.silent), in_most(counts)
+                return Result(self.out, of_most.samples, of_most.peers, self._counted(), reduced, late)
             if self.here not in verdict.alive:
                 raise RoundVoid("The others went on without this peer, which was late.")
             if not (again := pieces_again(self.group, pass_.pieces, verdict)):
@@ -266,7 +264,7 @@ class Round:
 
         async def one(number: int, span: Span) -> None:
             began = clock()
-            request = Chunk(self.group.key, pass_.attempt, number, sent.samples, sent.norm)
+            request = Chunk(self.key, pass_.attempt, number, sent.samples, sent.norm)
             payload = encode(sent.vector[span.start : span.stop], self.group.codec)
             method = of_run("trunk.chunk", self._run_id)
             answer = await self._node.call(reducer, method, request, Averaged, payload, deadline_s=86_400)
@@ -287,7 +285,7 @@ class Round:
                     calls.create_task(one(number, span))
         except* (HearthError, TimeoutError) as errors:
             log.info("member %s does not reduce its share: %r", reducer.hex()[:8], errors.exceptions[0])
-            if any(getattr(error, "fault", "") == LEFT for error in errors.exceptions):
+            if any(getattr(error, "fault", "") in (LEFT, ELSEWHERE) for error in errors.exceptions):
                 self.left(pass_.pieces[place].reducer)
             if any(isinstance(error, ProtocolError) for error in errors.exceptions):
                 self.blame(pass_.pieces[place].reducer, "What it gave is no mean.")
@@ -338,7 +336,7 @@ class Round:
         return msgspec.msgpack.decode(told.verdict, type=Verdict)
 
     def _report(self, pass_: Pass) -> Report:
-        return Report(self.group.key, pass_.attempt, tuple(pass_.digests) if self.sent is not None else ())
+        return Report(self.key, pass_.attempt, tuple(pass_.digests) if self.sent is not None else ())
 
     def _is_verdict(self, told: Told, attempt: int) -> bool:
         """Whether this is what the leader has decided on a pass."""
@@ -346,7 +344,7 @@ class Round:
             verdict = msgspec.msgpack.decode(told.verdict, type=Verdict)
         except UNREADABLE:
             return False
-        is_this = (verdict.key, verdict.attempt) == (self.group.key, attempt)
+        is_this = (verdict.key, verdict.attempt) == (self.key, attempt)
         return is_this and verify(self.peers[self.leader], told.verdict, told.signature)
 
     def report(self, pass_: Pass, member: int, report: Report) -> None:
@@ -380,7 +378,7 @@ class Round:
         limit_s = self._limits.held_up + self._limits.reports
         for member, name, request in [
             (self.leader, "trunk.report", report),
-            *((member, "trunk.heard", Heard(self.group.key, pass_.attempt)) for member in others),
+            *((member, "trunk.heard", Heard(self.key, pass_.attempt)) for member in others),
         ]:
             peer = self.peers[member]
             try:
@@ -390,6 +388,8 @@ class Round:
                 if member == self.leader and isinstance(error, CallTimeout) and peer in self._node.pool.links:
                     log.warning("peer %s leads a round and tells nobody what came of it", peer.hex()[:8])
                     self._node.strike(peer, WITHHELD)
+                elif member == self.leader and getattr(error, "fault", "") == ELSEWHERE:
+                    self.silent.add(0)  # who gathered may have given it another group
                 limit_s = self._limits.reports
                 continue
             if self._is_verdict(told, pass_.attempt):

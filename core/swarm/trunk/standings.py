@@ -12,6 +12,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Collection
+from typing import TypeVar
 
 import msgspec
 
@@ -28,6 +29,8 @@ from core.swarm.trunk.agreement import OUT_S
 from core.swarm.trunk.lineage import by_most, countable
 
 log = logging.getLogger(__name__)
+K = TypeVar("K", bound=bytes)
+"""A peer, or a block of addresses."""
 
 RENEW_S = 8.0
 EXPIRY_S = 25.0
@@ -36,6 +39,9 @@ LOOK_S = 1.0
 """Between two looks for something that is awaited."""
 RESTS = 31
 """The most steps in a row that do not wait for a peer that missed several."""
+MAKES_UP = 8
+"""Rounds to which a peer comes that make up for one which it missed: fewer, and one that misses every second round, or
+spoils those that it leads, would cost the others as much for ever. Honest peers miss few."""
 MEETINGS = 4
 """Peers, of those that were never met, that are called after each look."""
 PARTNERS = 1024
@@ -66,9 +72,9 @@ class Standings:
         """Of the newest record that was read of each other."""
         self._absent: dict[PeerId, int] = {}
         """The newest record of each that did not come to a round."""
-        self._missed: dict[PeerId, tuple[int, int]] = {}
-        """How often in a row each did not come, and the next step that waits for it."""
-        self._idle = Newest[bytes, tuple[int, int]](PARTNERS)
+        self._missed: dict[PeerId, tuple[float, int]] = {}
+        """How often each did not come, less what it has made up for, and the next step that waits for it."""
+        self._idle = Newest[bytes, tuple[float, int]](PARTNERS)
         """Likewise, how often those of a block of addresses came and did nothing: a key costs nothing, nor a record."""
         self._cut: dict[PeerId, int] = {}
         """The last step for which not all of a peer's samples counted: it is named once."""
@@ -149,7 +155,7 @@ class Standings:
         self._said = {record.peer: standing for record, standing in records}
         self._sequences = {record.peer: record.sequence for record, _ in records}
         found = {peer: standing for peer, standing in self._said.items() if peer not in self._out}
-        unmet = sorted(peer for peer in found if not self._is_met(peer))
+        unmet = sorted(peer for peer in found if not self.is_met(peer))
         found = {peer: found[peer] for peer in found.keys() - {*unmet}}
         for peer in random.sample(unmet, min(MEETINGS, len(unmet))):
             self._node.start(self._say(peer, self._mine), "meeting a trainer")
@@ -158,8 +164,12 @@ class Standings:
         self.helpers = {peer: each for peer, each in found.items() if each.helps}
         self._news = {peer: news for peer, news in self._news.items() if peer in self.trainers}
 
-    def _is_met(self, peer: PeerId) -> bool:
-        """Whether a peer is there, and may take part, by more than a record."""
+    def is_met(self, peer: PeerId) -> bool:
+        """Whether a peer is there, and may take part, by more than a record.
+
+        Args:
+            peer: who it is.
+        """
         is_here = peer in self._node.pool.links and self._node.admission.admits(peer, self._run_id)
         return is_here or peer in self._partners
 
@@ -244,10 +254,17 @@ class Standings:
         """
         return self._idle.get(self._node.pool.voter(peer), (0, version))[1] > version
 
+    def rests(self, peer: PeerId, version: int) -> bool:
+        """Whether a step does not wait for a peer, as it did not come several times, or did nothing.
+
+        Args:
+            peer: who it is.
+            version: the step.
+        """
+        return self._missed.get(peer, (0, version))[1] > version or self.is_idle(peer, version)
+
     def _resting(self, version: int) -> set[PeerId]:
-        """The peers that a step does not wait for, as they did not come several times, or did nothing."""
-        missed = {peer for peer, (_, step) in self._missed.items() if step > version}
-        return missed | {peer for peer in {**self.trainers, **self.helpers} if self.is_idle(peer, version)}
+        return {peer for peer in {**self._missed, **self.trainers, **self.helpers} if self.rests(peer, version)}
 
     def met(
         self, version: int, came: Collection[PeerId], absent: Collection[PeerId] = (), idle: Collection[PeerId] = ()
@@ -256,7 +273,7 @@ class Standings:
 
         No step waits for those again until they tell something new; if they stayed away before, or did nothing, the
         next 1, 3, 7... up to `RESTS` steps do not wait either: one that tells each second and never comes would delay
-        every step.
+        every step. Who comes meanwhile is in the group all the same, and makes up for it.
 
         Args:
             version: the step.
@@ -267,12 +284,13 @@ class Standings:
         self._missed = {peer: each for peer, each in self._missed.items() if peer in self._sequences}
         for peer in came:
             self._partners[peer] = None
-            self._missed.pop(peer, None)
-            if peer not in idle:
-                self._idle.pop(self._node.pool.voter(peer), None)
+            _make_up(self._missed, peer)
         for peer in absent:
             self._missed[peer] = _once_more(self._missed.get(peer), version)
-        for voter in {self._node.pool.voter(peer) for peer in idle}:
+        did_nothing = {self._node.pool.voter(peer) for peer in idle}
+        for voter in {self._node.pool.voter(peer) for peer in came} - did_nothing:
+            _make_up(self._idle, voter)
+        for voter in did_nothing:
             self._idle[voter] = _once_more(self._idle.get(voter), version)
         self._absent |= {peer: self._sequences[peer] for peer in {*absent, *idle} if peer in self._sequences}
 
@@ -339,8 +357,16 @@ class Standings:
         return None
 
 
-def _once_more(before: tuple[int, int] | None, version: int) -> tuple[int, int]:
-    """How often in a row a peer was of no use, and the next step that it may hold up: at first the next one."""
-    times = 1 + (before[0] if before else 0)
-    rests = min(2 ** (times - 1) - 1, RESTS)
+def _once_more(before: tuple[float, int] | None, version: int) -> tuple[float, int]:
+    """How often a peer was of no use, and the next step that it may hold up: at first the next one."""
+    times = min(1 + (before[0] if before else 0), RESTS.bit_length() + 1)
+    rests = int(2 ** (times - 1)) - 1
     return times, version + 1 + rests if rests else version
+
+
+def _make_up(times: dict[K, tuple[float, int]], key: K) -> None:
+    """Somebody was of use."""
+    if before := times.pop(key, None):
+        left = before[0] - 1 / MAKES_UP
+        if left > 0:
+            times[key] = left, before[1]

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.contracts.errors import CallRefused, RemoteFault
+from core.contracts.errors import CallRefused, CallTimeout, RemoteFault
 from core.contracts.net import of_run
+from core.contracts.notices import notice
 from core.contracts.pipe import GIVE_TRUNK
 from core.contracts.trunk_rounds import AskVector, Vector
 from core.identity import PeerId
@@ -17,6 +18,7 @@ from core.net.method import Context
 from core.net.rpc import RpcNode
 from core.pipe.calls import Calls
 from core.swarm.trunk.agreement import LIE
+from core.swarm.trunk.ballot import LEAST_RATE
 
 PIECE = 8 << 20
 """Bytes."""
@@ -25,7 +27,10 @@ PIECE_S = 60.0
 COPY_S = 60.0
 """For compute to copy a trunk."""
 HELD = 2
-"""Trunks that are held for those who are in the middle of them."""
+"""Trunks that are held for those who are in the middle of them. While there are so many, others get the newest of them:
+else who asks at each version, or two newcomers, would have all begin anew without end."""
+READERS = 64
+"""Blocks of addresses that are remembered to be in the middle of one."""
 HELD_S = 60.0
 """After the last piece that was asked for a trunk is let go."""
 
@@ -59,8 +64,11 @@ class Vectors:
         """
         self._node, self._mean, self._reached, self._trunk = node, mean, reached, trunk
         self._method = of_run("trunk.vector", run_id)
-        self._held = Newest[int, Whole](HELD)
+        self._held: dict[int, Whole] = {}
         """Trunks by version."""
+        self._readers = Newest[bytes, tuple[int, float]](READERS)
+        """Which trunk those of a block of addresses are in the middle of, and when they asked for its last piece. One
+        of each, so that nobody takes up all the room."""
         self._asked = 0.0
         self._copying = asyncio.Lock()
         node.register(self._method, AskVector, self._give)
@@ -79,17 +87,29 @@ class Vectors:
         for version in [version for version in self._held if version >= since]:
             del self._held[version]
 
-    async def fetch(self, peer: PeerId, request: AskVector, size: int) -> Whole:
+    async def fetch(self, peer: PeerId, request: AskVector, size: int, *, is_last: bool = False) -> Whole:
         """One that another peer has.
 
         Args:
             peer: who has it.
             request: which one, from its beginning.
             size: its bytes.
+            is_last: whether nobody else is left to be asked. Else a peer is given up that is slower than the least
+                line: each piece just in time would take hours.
 
         Raises:
             NetworkError: it was not given, or what came is something else.
         """
+        within_s = PIECE_S + size / LEAST_RATE
+        try:
+            async with asyncio.timeout(None if is_last else within_s):
+                return await self._fetched(peer, request, size)
+        except TimeoutError as error:
+            raise CallTimeout(
+                notice("peer.no_answer", peer=peer.hex(), method=self._method, within=within_s)
+            ) from error
+
+    async def _fetched(self, peer: PeerId, request: AskVector, size: int) -> Whole:
         data = bytearray()
         told: Vector | None = None
         while told is None or len(data) < size:
@@ -111,6 +131,11 @@ class Vectors:
         else:
             self._asked = time.monotonic()
             found = self._held.get(request.version) if request.version else await self._copied()
+            reader = self._node.pool.voter(context.peer)
+            if found is not None and request.start + PIECE < len(found.data):  # it has more to ask for
+                self._readers[reader] = found.told.version, time.monotonic()
+            else:
+                self._readers.pop(reader, None)
         if found is None or request.start >= len(found.data):
             raise CallRefused("This peer has no such vector any more.")
         return found.told, found.data[request.start : request.start + PIECE]
@@ -118,9 +143,20 @@ class Vectors:
     async def _copied(self) -> Whole:
         """Compute copies each version once, however many ask for it."""
         async with self._copying:
-            found = self._held.get(self._reached()) or await self._trunk()
+            if found := self._held.get(self._reached()):
+                return found
+            if len(self._held) == HELD and not self._unread():
+                return self._held[max(self._held)]
+            found = await self._trunk()
+            if len(self._held) == HELD and found.told.version not in self._held:
+                del self._held[min(self._unread() or self._held)]
             self._held[found.told.version] = found
             return found
+
+    def _unread(self) -> set[int]:
+        """The trunks held that nobody is in the middle of."""
+        since = time.monotonic() - PIECE_S
+        return self._held.keys() - {version for version, at in self._readers.values() if at > since}
 
 
 async def trunk_of(calls: Calls | None) -> Whole:
