@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
 from core.compute.trials import Trials, are_related, believed, check_usual
@@ -141,9 +140,9 @@ class Residents:
                 become.
         """
         part: Part = read(self._manifest.run, str(backend.uid), path)
-        if int(part.tensors.get("version", torch.tensor(-1))) != part.version:
+        state = backend.read_state(believed(part.tensors, most))  # first, as it checks names, shapes and types
+        if int(part.tensors["version"]) != part.version:
             raise CheckpointError(notice("checkpoint.mixed_versions"))
-        state = backend.read_state(believed(part.tensors, most))
         check_usual(part.tensors, backend.norm)
         if own is not None and not are_related(part.tensors, own):
             raise CheckpointError(notice("checkpoint.not_related"))

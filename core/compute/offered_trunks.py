@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from core.compute.trials import Trials, believed, check_usual, norm_of, not_worse
+from core.compute.trials import Trials, believed, check_usual, not_worse
 from core.contracts.errors import CheckpointError, ComputeError, ProtocolError
 from core.contracts.files import TRUNK
 from core.contracts.notices import Notice, notice
@@ -52,14 +52,15 @@ class OfferedTrunks:
         """Go on with the first trunk that is newer than the one here, and does as well as the best of all."""
         own = self._trainer
         newer, refused = list[_Newer](), dict[str, Notice]()
-        usual = norm_of(own.state())
+        usual = float(own.trial.trunk.with_parts({}).norm())
         for path in asked.paths:
             try:
                 part = await asyncio.to_thread(read, self._run, TRUNK, Path(path))
-                check_usual(part.tensors, usual)
                 state = believed(part.tensors, asked.most)
                 other = self._another()
-                other.take_over(state)
+                other.take_over(state)  # first, as it checks names, shapes and types
+                check_usual(part.tensors, usual)
+                check_usual({"weights.trunk": other.trial.trunk.with_parts({})}, usual)  # what is agreed, too
             except CheckpointError as error:
                 refused[path] = error.notice
             else:

@@ -60,7 +60,8 @@ def believed(state: dict[str, Tensor], most: Reach) -> dict[str, Tensor]:
         most: how far that is.
     """
     counts = {"version": most.steps, "samples": most.samples}
-    return state | {name: state[name].clamp(max=count) for name, count in counts.items() if name in state}
+    known = {name: count for name, count in counts.items() if name in state and state[name].dtype == torch.int64}
+    return state | {name: state[name].clamp(max=count) for name, count in known.items()}
 
 
 def norm_of(state: Mapping[str, Tensor]) -> float:

@@ -65,7 +65,7 @@ def unpack(data: bytes) -> Part:
     metadata = read_metadata(data, len(data))
     try:
         tensors = safetensors.torch.load(data)
-    except safetensors.SafetensorError as error:
+    except (safetensors.SafetensorError, KeyError) as error:  # KeyError: of a type that torch does not have
         raise CheckpointError(notice("checkpoint.not_ours", why=str(error))) from error
     return Part(tensors, metadata.version, metadata.samples)
 

@@ -182,8 +182,8 @@ class Trainer(Movable):
             parameters = list(segment.parameters())
             by_given = self._network.by_given(by_h, by_x)
             by_h, by_segment = await run(product, segment, parameters, h, by_given, *beside)
-            for parameter, by in zip(parameters, by_segment, strict=True):  # of tied embeddings the head has one too
-                gradients[parameter] = gradients[parameter] + by if parameter in gradients else by
+            for one, by in zip(parameters, by_segment, strict=True):  # of tied ones the head has one, on its device
+                gradients[one] = gradients[one].to(by.device) + by if one in gradients else by
 
         await run(self._step, number, gradients, int(alive.sum()))
         self._losses.append(loss)

@@ -23,7 +23,7 @@ from core.runtime.kernel_gate import KernelGate
 from core.runtime.part_files import Part
 from core.store.checkpoints import CheckpointStore
 from core.swarm.beliefs import FASTEST, SINCE_S, Beliefs, Said
-from tests.experts import pack
+from tests.experts import MALFORMED, pack, pack_malformed
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.unit.test_trainer import Setup, digits
 
@@ -224,6 +224,16 @@ async def test_the_greatest_number_does_not_count_where_states_cannot_be_tried(h
     assert await host.take({uid: [newer]}) == ({uid: 500}, set()), "what is here stays"
     useless = [host.file(uid, noise(good), 920), *files[:1]]
     assert await host.take({uid: useless}) == ({uid: 500}, {*useless}), "training cannot have led to them"
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+async def test_what_is_no_state_of_an_expert_is_refused_before_anything_is_done_with_it(host: Host, what: str) -> None:
+    """A process that ends by it would be given it again at its next start."""
+    uid = next(iter(host.setup.backends))
+    good = host.setup.backends[uid].state() | {"version": torch.tensor(900), "samples": torch.tensor(7200)}
+    bad, honest = host.folder / "bad.safetensors", host.file(uid, good, 500)
+    bad.write_bytes(pack_malformed("digits", str(uid), MALFORMED[what](good), 900))
+    assert await host.take({uid: [str(bad), honest]}) == ({uid: 500}, {str(bad)})
 
 
 async def test_where_nothing_can_be_tried_a_state_that_first_weights_can_have_become_is_preferred(host: Host) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import torch
 from torch import Tensor
@@ -20,6 +21,7 @@ from tests.unit import test_trainer, text_run
 from tests.unit.device_checks import UID, assert_same, check_moves, check_results, expert, samples, whole
 from tests.unit.fake_cuda import CUDA, ID, FakeCuda
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
+from tests.unit.test_decoder import decoder_run
 from tests.workers import PATIENCE_S
 
 KINDS = ["ffn", "transformer_ffn"]
@@ -286,8 +288,15 @@ async def test_trunk_and_experts_train_on_a_card_as_on_the_processor(
     assert card.operations > operations + 500
 
 
-async def test_batches_on_the_way_go_on_while_everything_moves(device: Device) -> None:
-    setup = test_trainer.Setup(test_trainer.digits(in_flight=8, batch=8))
+@pytest.mark.parametrize("run", ["digits", "tied embeddings"])
+async def test_batches_on_the_way_go_on_while_everything_moves(device: Device, run: str, tmp_path: Path) -> None:
+    setup: Run
+    if run == "digits":
+        setup = test_trainer.Setup(test_trainer.digits(in_flight=8, batch=8))
+    else:
+        decoder = decoder_run(tied=True)
+        rules = msgspec.structs.replace(decoder.training, in_flight=8, batch=4)
+        setup = text_run.Setup(msgspec.structs.replace(decoder, training=rules), tmp_path)
     async with setup.running():
         for turn in range(4):
             setup.kernel_gate.device = CPU if turn % 2 else device

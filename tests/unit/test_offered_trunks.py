@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,12 +14,15 @@ from torch import Tensor
 from core.compute.offered_trunks import OfferedTrunks
 from core.compute.trials import Trials
 from core.contracts.errors import ComputeError, ProtocolError
-from core.contracts.taking_on import COMPARE_TRUNKS, Compared, CompareTrunks
+from core.contracts.files import TRUNK
+from core.contracts.manifest import Manifest
+from core.contracts.taking_on import COMPARE_TRUNKS, Compared, CompareTrunks, Reach, TakeTrunk
 from core.contracts.trunk import Dedloc, Diloco, Trunk, VcAsgd
 from core.experts.calls import Call, ExpertHost, Output
 from core.experts.directory import LOCAL
 from core.pipe.calls import Calls
 from core.training.trainer import Trainer
+from tests.experts import MALFORMED, pack_malformed
 from tests.joined_calls import join
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.unit.test_beliefs import Trained, trained  # noqa: F401 - fixture
@@ -37,12 +41,13 @@ USELESS: dict[str, tuple[str, Callable[[Tensor], Tensor]]] = {
 class Tried:
     """A trained process of some strategy, asked as the worker asks it."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, manifest: Manifest) -> None:
         self.setup, self.worker, compute = setup, Calls(), Calls()
-        another = partial(Trainer, digits(), {}, setup.directory, setup.kernel_gate)
+        another = partial(Trainer, manifest, {}, setup.directory, setup.kernel_gate)
         self.hosts: dict[str, ExpertHost] = {LOCAL: setup.runtime}
         trials = Trials(setup.trainer, setup.directory, self.hosts)
-        compute.register_carrier(COMPARE_TRUNKS, OfferedTrunks("digits", setup.trainer, another, trials).compare)
+        self.offered = OfferedTrunks("digits", setup.trainer, another, trials)
+        compute.register_carrier(COMPARE_TRUNKS, self.offered.compare)
         join(self.worker, compute)
 
     @property
@@ -65,13 +70,14 @@ class Tried:
 
 @pytest.fixture(params=STRATEGIES)
 async def tried(request: pytest.FixtureRequest, trained: Trained) -> AsyncIterator[Tried]:  # noqa: F811
-    setup = Setup(msgspec.structs.replace(digits(), trunk=STRATEGIES[request.param]))
+    manifest = msgspec.structs.replace(digits(), trunk=STRATEGIES[request.param])
+    setup = Setup(manifest)
     setup.trainer.load_state(trained[0])
     for uid, backend in setup.backends.items():
         backend.load_state(trained[1][uid])
     setup.kernel_gate.open()
     serving = asyncio.create_task(setup.runtime.run())
-    yield Tried(setup)
+    yield Tried(setup, manifest)
     serving.cancel()
 
 
@@ -147,3 +153,46 @@ async def test_without_experts_nothing_can_be_told(tried: Tried) -> None:
         tried.setup.directory.remove(uid)
     with pytest.raises(ComputeError):
         await tried.compare([{}, tried.whole(own)])
+
+
+AHEAD = 1000
+"""Steps: the trunk that is offered has so many more than the one here."""
+AGREED_ON: dict[str, tuple[Callable[[Tensor], Tensor], int, int]] = {
+    "numbers without end": (lambda x: x.double() * 1e300, 5, 1),
+    "numbers that explode": (lambda x: 1e30 * x, 5, 1),
+    "versions in pairs": (lambda x: x, 5, 2),
+    "impossible versions": (lambda x: x, -5, 1),
+    "what is good": (lambda x: x, 5, 1),
+}
+"""Of each fragment the numbers, the version, and how many of these."""
+
+
+async def offered(tried: Tried, file: Path, state: dict[str, Tensor]) -> bool:
+    """Whether a trunk is gone on from that a peer has made of a state."""
+    before, version = tried.setup.trainer.trial.trunk.with_parts({}).clone(), tried.setup.trainer.step + AHEAD
+    await asyncio.to_thread(file.write_bytes, pack_malformed("digits", TRUNK, state, version))
+    taken = await tried.offered.take(TakeTrunk([str(file)], Reach(10**9, 10**9)))
+    assert not taken.refused or torch.equal(tried.setup.trainer.trial.trunk.with_parts({}), before)
+    return not taken.refused
+
+
+@pytest.mark.parametrize("what", MALFORMED)
+async def test_what_is_no_trunk_is_refused_before_anything_is_done_with_it(
+    tried: Tried, tmp_path: Path, what: str
+) -> None:
+    """A process that ends by it would be given it again at its next start."""
+    state = tried.setup.trainer.state() | {"version": torch.tensor(tried.setup.trainer.step + AHEAD)}
+    assert not await offered(tried, tmp_path / "bad.safetensors", MALFORMED[what](state))
+    assert await offered(tried, tmp_path / "good.safetensors", state)
+
+
+@pytest.mark.parametrize("tried", ["diloco"], indirect=True)
+@pytest.mark.parametrize("what", AGREED_ON)
+async def test_what_cannot_have_been_agreed_on_is_refused_as_well(tried: Tried, tmp_path: Path, what: str) -> None:
+    change, version, times = AGREED_ON[what]
+    state = tried.setup.trainer.state() | {"version": torch.tensor(tried.setup.trainer.step + AHEAD)}
+    for part, numbers in tried.whole(tried.setup.trainer.trial.trunk.with_parts({})).items():
+        state[f"agreed.{part}"] = change(numbers)
+        state[f"agreed.{part}.version"] = torch.tensor(version if times == 1 else [version] * times)
+        state[f"agreed.{part}.peers"] = torch.tensor(2)
+    assert await offered(tried, tmp_path / "trunk.safetensors", state) is (what == "what is good")

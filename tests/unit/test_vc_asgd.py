@@ -261,6 +261,26 @@ async def test_what_is_agreed_is_measured_before_it_is_trained_on_until_it_is_go
             task.cancel()
 
 
+async def test_the_model_is_evaluated_and_asked_as_the_servers_have_it(tmp_path: Path) -> None:
+    """All trainers answer alike, whatever each has learnt in its subtask so far."""
+    async with AsyncExitStack() as stack:
+        server, client = await stack.enter_async_context(peers(2))
+        run = run_of(server)
+        at_server, at_client = (agreement_at(peer, run, tmp_path) for peer in (server, client))
+        await stack.enter_async_context(at_server)
+        trunk = trunk_of(run, await stack.enter_async_context(at_client))
+        agreeing = asyncio.create_task(trunk.agree(at_once))
+        async with asyncio.timeout(PATIENCE_S):
+            await train(trunk, BATCHES)
+            first = await trunk.next_batch()
+            theirs = weights(trunk)
+            trunk.contribute(first, torch.ones(NUMBERS), 32)
+            await train(trunk, 1)
+        assert torch.equal(trunk.by_agreed(weights, trunk), theirs)
+        assert not torch.equal(weights(trunk), theirs), "it goes on with its own"
+        agreeing.cancel()
+
+
 async def test_a_trainer_has_several_subtasks_at_once_each_with_the_parameters_that_it_came_with(
     tmp_path: Path,
 ) -> None:

@@ -19,12 +19,11 @@ from torch import Tensor, nn
 from core.averaging import fragment as fragments
 from core.averaging.fragment import size_of
 from core.averaging.outer import steps_between
-from core.contracts.errors import CheckpointError, HearthError
+from core.contracts.errors import HearthError
 from core.contracts.manifest import Manifest
-from core.contracts.notices import notice
 from core.contracts.trunk import Agreed, Diloco, Offer
 from core.pipe.calls import Calls
-from core.runtime.adam import Adam
+from core.runtime.adam import Adam, check_state
 from core.runtime.movable import Carry
 from core.training.trunk.exchange import agree
 from core.training.trunk.strategy import AGREED, Judge, Run, TrunkStrategy
@@ -241,29 +240,30 @@ class DiLoCo(TrunkStrategy):
     def load_state(self, state: dict[str, Tensor]) -> None:
         agreed = [self._read(state, part) for part in range(len(self._fragments))]
         self._adam.load_state({name: tensor for name, tensor in state.items() if not name.startswith(AGREED)})
-        for fragment, (numbers, _) in zip(self._fragments, agreed, strict=True):
+        for fragment, (numbers, _, _) in zip(self._fragments, agreed, strict=True):
             if numbers is not None:
                 fragment.write(self._agreed, numbers)
-        self._versions = [version for _, version in agreed]
-        told = (state.get(f"{AGREED}{part}.peers") for part in range(len(self._fragments)))
-        self._peers = [1 if peers is None else max(1, int(peers)) for peers in told]  # older states do not have it
+        self._versions = [version for _, version, _ in agreed]
+        self._peers = [peers for _, _, peers in agreed]
         self._samples = [0] * len(self._fragments)
         self._life += 1
         self._begun = self.step  # whatever was on the way is trained on anew
 
-    def _read(self, state: dict[str, Tensor], part: int) -> tuple[Tensor | None, int]:
-        """What was agreed on a fragment, and its version; nothing if the trunk was cut in another way then, or not at
-        all: what is agreed is asked for.
+    def _read(self, state: dict[str, Tensor], part: int) -> tuple[Tensor | None, int, int]:
+        """What was agreed on a fragment, its version and by how many; nothing if the trunk was cut in another way then,
+        or not at all: what is agreed is asked for.
 
         Raises:
-            CheckpointError: it is not finite.
+            CheckpointError: it is nothing that can have been agreed.
         """
-        numbers, version = state.get(f"{AGREED}{part}"), state.get(f"{AGREED}{part}.version")
-        if numbers is None or version is None or numbers.shape != (self._fragments[part].size,) or int(version) < 1:
-            return None, 0
-        if not torch.isfinite(numbers).all():
-            raise CheckpointError(notice("checkpoint.not_finite", name=f"{AGREED}{part}"))
-        return numbers, int(version)
+        name, size, count = f"{AGREED}{part}", self._fragments[part].size, torch.tensor(0)
+        if name not in state or f"{name}.version" not in state or state[name].shape != (size,):
+            return None, 0, 1
+        found = {f"{name}.peers": count + 1, **state}  # older states do not have it
+        expected = {name: self._agreed[:size], f"{name}.version": count, f"{name}.peers": count}
+        check_state({key: found[key] for key in expected}, expected)
+        version, peers = int(found[f"{name}.version"]), max(1, int(found[f"{name}.peers"]))
+        return (found[name], version, peers) if version else (None, 0, 1)
 
     def take_over(self, state: dict[str, Tensor]) -> None:
         self.load_state(state)

@@ -8,6 +8,8 @@ the manifest says how accurate the model must be, it measures the servers' param
 import asyncio
 import logging
 import statistics
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import torch
@@ -18,6 +20,7 @@ from core.contracts.manifest import Manifest
 from core.contracts.trunk import Agreed, Offer, VcAsgd
 from core.pipe.calls import Calls
 from core.runtime.adam import check_state
+from core.runtime.movable import Carry
 from core.training.trunk.exchange import agree
 from core.training.trunk.local import Local
 from core.training.trunk.strategy import AGREED, Judge, Run
@@ -50,6 +53,8 @@ class Subtasks(Local):
         self._under_way: set[int] = set()
         self._trained = 0
         """Samples of the subtask so far."""
+        self._given: Tensor | None = None
+        """The servers' parameters, with which the subtask began."""
         self._more, self._done = asyncio.Event(), asyncio.Event()
 
     async def next_batch(self) -> int:
@@ -154,7 +159,19 @@ class Subtasks(Local):
         for parameter, part in zip(self.parameters, self._adam.parts(weights), strict=True):
             parameter.copy_(part)
         self._adam.samples = max(self._adam.samples, agreed.samples)
+        self._given = weights.to(self._adam.weights.device)
         self._trained = 0
+
+    def by_agreed(self, kernel: Callable[..., Any], *arguments: Any) -> Any:
+        if self._given is None:
+            return kernel(*arguments)
+        with self._adam.replaced(self._given):
+            return kernel(*arguments)
+
+    def move(self, carry: Carry) -> None:
+        given = None if self._given is None else carry(self._given)
+        super().move(carry)
+        self._given = given
 
     def state(self) -> dict[str, Tensor]:
         return super().state() | ({BEST: torch.tensor(self._best)} if self._best else {})
@@ -163,6 +180,7 @@ class Subtasks(Local):
         best = state.get(BEST, torch.tensor(0.0))
         check_state({BEST: best}, {BEST: torch.tensor(0.0)})
         super().load_state(state)
+        self._given = None
         if self._calls is None and self._wanted is not None:  # others are asked how good it is
             self._best = float(best)
             self.reached = self._best >= self._wanted
