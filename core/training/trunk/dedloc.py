@@ -32,7 +32,7 @@ from core.pipe.frames import Payload
 from core.runtime.adam import SLICE, Adam, Lamb, State, check_state
 from core.runtime.movable import Carry
 from core.training.trunk.exchange import agree
-from core.training.trunk.strategy import Judge, Run, TrunkStrategy
+from core.training.trunk.strategy import BATCHES, Judge, Run, TrunkStrategy, of_any
 
 log = logging.getLogger(__name__)
 
@@ -217,17 +217,17 @@ class Dedloc(TrunkStrategy):
         return Agreed(0, self.step, self.samples, 0), vectors
 
     def state(self) -> dict[str, Tensor]:
-        return self._adam.state() | {"batches": torch.tensor(self._begun)}
+        return self._adam.state() | {BATCHES: torch.tensor(self._begun)}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        begun = state.get("batches", state.get("version", torch.tensor(0)))  # of `local`: each was a step
-        check_state({"batches": begun}, {"batches": torch.tensor(0)})
+        begun = state.get(BATCHES, state.get("version", torch.tensor(0)))  # of other strategies: each was a step
+        check_state({BATCHES: begun}, {BATCHES: torch.tensor(0)})
         self.take_over(state)
         self._begun = int(begun)
 
     def take_over(self, state: dict[str, Tensor]) -> None:
         """As `TrunkStrategy.take_over`; parameters and the optimizer's moments are agreed, a sum is this trainer's."""
-        self._adam.load_state({name: tensor for name, tensor in state.items() if name != "batches"})
+        self._adam.load_state(of_any(state))
         self._is_common, self._common = False, None
         if self._travelling is not None:
             self._travelling.cancel()

@@ -27,7 +27,7 @@ from core.pipe.calls import Calls
 from core.runtime.adam import Adam
 from core.runtime.movable import Carry
 from core.training.trunk.exchange import agree
-from core.training.trunk.strategy import AGREED, Judge, Run, TrunkStrategy
+from core.training.trunk.strategy import AGREED, Judge, Run, TrunkStrategy, of_any
 
 log = logging.getLogger(__name__)
 
@@ -240,7 +240,7 @@ class DiLoCo(TrunkStrategy):
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         agreed = [self._read(state, part) for part in range(len(self._fragments))]
-        self._adam.load_state({name: tensor for name, tensor in state.items() if not name.startswith(AGREED)})
+        self._adam.load_state(of_any(state))
         for fragment, (numbers, _) in zip(self._fragments, agreed, strict=True):
             if numbers is not None:
                 fragment.write(self._agreed, numbers)
