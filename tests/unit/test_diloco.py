@@ -171,6 +171,33 @@ async def test_what_is_learnt_while_others_are_asked_is_not_lost() -> None:
     assert torch.equal(weights(strategy), agreements[5]), "nothing was learnt meanwhile: it has the agreed bits"
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+async def test_a_newcomer_that_could_not_ask_for_long_takes_its_own_only_where_all_begin_with_it(
+    is_first: bool,
+) -> None:
+    """It trains alone meanwhile, and what it offers at last is what it had at first."""
+    agreement, asked = torch.randn(44), asyncio.Event()
+
+    def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
+        if not asked.is_set():
+            asked.set()
+            raise CallTimeout("nobody there")
+        return Agreed(0, 1 if is_first else 500, 1000, 2), numbers.clone() if is_first else agreement
+
+    strategy, _ = strategy_with(answer)
+    task = asyncio.create_task(strategy.agree(run))
+    async with asyncio.timeout(PATIENCE_S):
+        strategy.drop(await strategy.next_batch())
+        for _ in range(20):
+            learn(strategy)
+        alone = weights(strategy)
+        while not strategy._versions[0]:  # noqa: ASYNC110  (a number is no event)
+            await asyncio.sleep(0)
+    task.cancel()
+    assert torch.allclose(weights(strategy), alone) if is_first else torch.equal(weights(strategy), agreement)
+    assert strategy._samples == [80 if is_first else 0], "samples whose work is gone would still count"
+
+
 async def test_what_is_agreed_comes_between_two_batches() -> None:
     """And the next one waits for it: a batch has its forward and backward pass with one trunk."""
     agreement, asked = torch.full((44,), 7.0), asyncio.Event()

@@ -203,7 +203,7 @@ class DiLoCo(TrunkStrategy):
 
     def _commit(self, offered: Offered, agreed: Agreed, numbers: Tensor | None) -> None:
         """Go on from what is agreed, with what was learnt here since the offer, or, if that was not counted, since the
-        agreement before."""
+        agreement before. A newcomer has learnt nothing that counts, unless all begin with what it had."""
         part = offered.offer.part
         if offered.life != self._life:
             return
@@ -212,9 +212,12 @@ class DiLoCo(TrunkStrategy):
             self._samples[part] += offered.offer.samples
             return
         fragment = self._fragments[part]
-        since = offered.here if agreed.counted or not self._versions[part] else fragment.read(self._agreed)
+        here, now = offered.here, fragment.read(self._adam.weights)
+        if not self._versions[part] and not torch.equal(numbers, here):
+            here, self._samples[part] = now, 0  # what a newcomer has learnt alone is on another trunk than the agreed
+        since = here if agreed.counted or not self._versions[part] else fragment.read(self._agreed)
         # What has not changed here since then has the bits that are agreed on.
-        fragment.write(self._adam.weights, numbers + (fragment.read(self._adam.weights) - since))
+        fragment.write(self._adam.weights, numbers + (now - since))
         fragment.write(self._agreed, numbers)
         if not agreed.counted:
             self._samples[part] += offered.offer.samples
