@@ -298,6 +298,39 @@ async def test_a_trainer_that_was_restarted_asks_how_far_the_others_are_before_i
     assert torch.allclose(weights(restarted), expected)
 
 
+@pytest.mark.parametrize("rounds", [0, 1])
+async def test_what_is_learnt_after_a_restart_stays_where_the_offer_before_it_was_counted(rounds: int) -> None:
+    """That was on its way when the process was killed, on the version that the next one asks for, or is told of."""
+    agreements = [torch.full((44,), float(number)) for number in range(10)]
+
+    def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
+        if offer.version and not offer.samples:
+            version = offer.version + rounds
+            return Agreed(0, version, 8, 2, counted=bool(rounds)), agreements[version]
+        return Agreed(0, offer.version + 1, 8, 2, earlier=offer.version > 0), agreements[offer.version + 1]
+
+    strategy, _ = strategy_with(answer)
+    task = asyncio.create_task(strategy.agree(run))
+    async with asyncio.timeout(PATIENCE_S):
+        await strategy.next_batch()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    learn(strategy)
+    restarted, offers = strategy_with(answer)
+    restarted.load_state(strategy.state())
+    task = asyncio.create_task(restarted.agree(run))
+    async with asyncio.timeout(PATIENCE_S):
+        batch = await restarted.next_batch()
+        learnt = learn(restarted)
+        restarted.drop(batch)
+        while restarted._versions[0] < 2 + rounds:  # noqa: ASYNC110  (a number is no event)
+            await asyncio.sleep(0)
+    task.cancel()
+    assert [(offer.version, offer.samples) for offer in offers] == [(1, 0), (1 + rounds, 4)]
+    assert torch.allclose(weights(restarted), agreements[2 + rounds] + learnt, atol=1e-6)
+    assert restarted._samples == [4], "they are still to give"
+
+
 async def test_the_rate_rises_and_falls_by_the_samples_of_all_trainers() -> None:
     def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
         return Agreed(0, offer.version + 1, 1000, 2), torch.zeros(44)
