@@ -10,7 +10,16 @@ import torch
 from torch import Tensor, nn
 
 from core.contracts import manifest as manifests
-from core.contracts.errors import CallTimeout, CheckpointError, ComputeError, NetworkError, RoundVoid
+from core.contracts.errors import (
+    CallTimeout,
+    CheckpointError,
+    ComputeError,
+    DataFolderError,
+    HearthError,
+    NetworkError,
+    ProtocolError,
+    RoundVoid,
+)
 from core.contracts.manifest import Manifest
 from core.contracts.pipe import AGREE, ENOUGH, GATHERED, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
@@ -252,6 +261,26 @@ def test_a_sum_that_could_not_be_offered_is_offered_again(failure: NetworkError)
     assert first[1] == gradients(network(), batch(0)).numpy().tobytes()
     assert worker.strategy.step == 1 and worker.strategy.samples == 2 * ROWS
     assert worker.told == [Gathered(0, 0), Gathered(0, ROWS), Gathered(1, 0)]
+
+
+@pytest.mark.parametrize("failure", [ProtocolError("this is no mean"), DataFolderError("the disk is full")])
+def test_a_sum_that_is_refused_counts_for_nothing_and_the_step_is_gathered_for_anew(failure: HearthError) -> None:
+    async def main() -> Worker:
+        worker = Worker()
+        task = asyncio.create_task(worker.strategy.agree(run))
+        await asyncio.sleep(1)
+        for answer in (failure, Agreed(0, 1, 2 * ROWS, 2)):
+            worker.contribute()
+            worker.calls.tell(ENOUGH, 0)
+            worker.answers.put_nowait(answer)
+            await asyncio.sleep(1)
+        assert not task.done(), "the agreement ended, and with it compute"
+        task.cancel()
+        return worker
+
+    worker = virtual_time.run(main())
+    assert worker.offers == [(Offer(0, 0, ROWS), gradients(network(), batch(0)).numpy().tobytes())] * 2
+    assert worker.strategy.step == 1 and worker.strategy.samples == 2 * ROWS
 
 
 @pytest.mark.parametrize("delayed", [False, True])

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from core.averaging.digests import TrunkDigest
 from core.contracts import trunk
-from core.contracts.errors import ComputeError, NetworkError
+from core.contracts.errors import ComputeError, HearthError, NetworkError
 from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.pipe import COMPANY, ENOUGH, GATHERED, GIVE_TRUNK, REACHED
@@ -280,7 +280,16 @@ class Dedloc(TrunkStrategy):
         return taken
 
     async def _offer(self, calls: Calls, gathered: Tensor | None, samples: int) -> tuple[Agreed, Tensor | None]:
-        """Until the others have answered. Who was a moment too late has nothing to give, and gets the mean as well."""
+        """Until the others have answered. Who was a moment too late has nothing to give, and gets the mean as well.
+
+        Args:
+            calls: to the worker.
+            gathered: the sum; None: nothing.
+            samples: that are in it.
+
+        Raises:
+            ComputeError: what was offered or agreed on is of no use, whatever is wrong with it.
+        """
         numbers = None if gathered is None else gathered.to("cpu")
         size = sum(parameter.numel() for parameter in self.parameters)
         while True:
@@ -289,6 +298,8 @@ class Dedloc(TrunkStrategy):
             except NetworkError as error:
                 log.info("Step %d is offered again, as the others could not be asked: %s", self.step, error)
                 await asyncio.sleep(AGAIN_S)
+            except HearthError as error:
+                raise ComputeError(error.notice) from error
 
     async def _finish(self, run: Run) -> None:
         """Apply what the round on its way comes to: a mean, or another's trunk where the others are further. If there
