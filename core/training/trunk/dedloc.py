@@ -131,14 +131,24 @@ class Dedloc(TrunkStrategy):
     def contribute(self, batch: int, gradients: Tensor, samples: int) -> None:
         if not bool(torch.isfinite(gradients).all()):
             raise ComputeError("A gradient held NaN or infinity and was refused; the sum is unchanged.")
-        self._sum = gradients if self._sum is None else self._sum.add_(gradients)
-        self._gathered += samples
-        if self._alone and self._travelling is None and self._gathered >= self._own:
-            gathered, samples = self._take()
-            assert gathered is not None
-            self._goes_alone()
-            self._adam.step(gathered / samples, samples)  # bit for bit as `local`
+        if self._alone and self._travelling is None and self._gathered + samples >= self._own:
+            self._step_alone(gradients, self._gathered + samples)
+        else:
+            self._sum = gradients if self._sum is None else self._sum.add_(gradients)
+            self._gathered += samples
         self._end(batch)
+
+    def _step_alone(self, gradients: Tensor, samples: int) -> None:
+        """A step of what is gathered and these; if memory is short, nothing has changed, and this is called again."""
+        # Bit for bit as `local`.
+        mean = gradients / samples if self._sum is None else (self._sum + gradients).div_(samples)
+        self._goes_alone()
+        try:
+            self._adam.step(mean, samples)
+        except ComputeError:
+            self._take()  # it would be refused with the next ones, too
+            raise
+        self._take()
 
     def _goes_alone(self) -> None:
         """The next step is of this trainer's samples alone."""
@@ -357,8 +367,8 @@ class Dedloc(TrunkStrategy):
         if bool((square < 0).any()):
             raise ComputeError("The trunk that another trainer gave is none that training leads to.")
         if round_ is self._travelling:
-            self._travelling = None
             self._adam.adopt(State((weights, mean, square), agreed.version, agreed.samples))
+            self._travelling = None
             if self._common:
                 now = time.monotonic()
                 self._spared_until = now + SPARED * min(APART_S, now - self._common.since)
