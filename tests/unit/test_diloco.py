@@ -366,6 +366,13 @@ async def test_the_rate_is_raised_for_those_who_take_part_but_not_without_bound(
                 await asyncio.sleep(0)
     task.cancel()
     assert factors == pytest.approx([1.0, math.sqrt(3), 2.0])
+    await asyncio.gather(task, return_exceptions=True)
+    restarted, _ = strategy_with(answer)
+    restarted.load_state(strategy.state())
+    assert restarted._adam.factor == 2.0
+    newcomer, _ = strategy_with(answer)
+    restarted.take_over(newcomer.state())
+    assert restarted._adam.factor == 1.0, "it goes by those who agreed on the trunk that is here"
 
 
 @pytest.mark.parametrize("peers", [1, 3])

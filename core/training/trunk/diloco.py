@@ -231,13 +231,16 @@ class DiLoCo(TrunkStrategy):
             self._resumed[part] = numbers + (here - since)
         self._versions[part] = agreed.version
         self._peers[part] = max(1, agreed.peers)
-        # Where noise is most of a gradient, the mean of K steps of Adam is shorter than one on the mean of their
-        # gradients, by the square root of K (Malladi et al., 2022: its rate goes with the root of the batch).
-        self._adam.factor = min(FACTOR, math.sqrt(min(self._peers)))
+        self._set_rate()
         self._told.add(part)
         if len(self._told) == len(self._fragments):
             self._joined.set()
         self._adam.samples = max(self._adam.samples, agreed.samples)  # warm-up and decay go by the samples of all
+
+    def _set_rate(self) -> None:
+        """Where noise is most of a gradient, the mean of K steps of Adam is shorter than one on the mean of their
+        gradients, by the square root of K (Malladi et al., 2022: its rate goes with the root of the batch)."""
+        self._adam.factor = min(FACTOR, math.sqrt(min(self._peers)))
 
     # --- what is kept
 
@@ -258,6 +261,7 @@ class DiLoCo(TrunkStrategy):
         self._versions = [version for _, version in agreed]
         told = (state.get(f"{AGREED}{part}.peers") for part in range(len(self._fragments)))
         self._peers = [1 if peers is None else max(1, int(peers)) for peers in told]  # older states do not have it
+        self._set_rate()
         self._samples = [0] * len(self._fragments)
         self._resumed.clear()
         self._life += 1
