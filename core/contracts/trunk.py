@@ -152,6 +152,8 @@ class Agreed(msgspec.Struct, frozen=True, array_like=True):
     """Results of subtasks in it, where servers mix them in."""
     alone: bool = False
     """Whether nobody else takes this step: the others have gone."""
+    earlier: bool = False
+    """What was counted is another offer on the same version, of this trainer's process before, which was killed."""
 
 
 class Reached(msgspec.Struct, frozen=True, array_like=True):

@@ -1,6 +1,8 @@
 """Trainers that gather one batch together take the steps of one trainer, in step or exactly one behind."""
 
 import asyncio
+import contextlib
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +12,16 @@ import torch
 from torch import Tensor, nn
 
 from core.contracts import manifest as manifests
-from core.contracts.errors import CallTimeout, CheckpointError, ComputeError, NetworkError, RoundVoid
+from core.contracts.errors import (
+    CallTimeout,
+    CheckpointError,
+    ComputeError,
+    DataFolderError,
+    HearthError,
+    NetworkError,
+    ProtocolError,
+    RoundVoid,
+)
 from core.contracts.manifest import Manifest
 from core.contracts.pipe import AGREE, ENOUGH, GATHERED, REACHED
 from core.contracts.trunk import Agreed, Dedloc, Gathered, Offer, Reached
@@ -254,6 +265,26 @@ def test_a_sum_that_could_not_be_offered_is_offered_again(failure: NetworkError)
     assert worker.told == [Gathered(0, 0), Gathered(0, ROWS), Gathered(1, 0)]
 
 
+@pytest.mark.parametrize("failure", [ProtocolError("this is no mean"), DataFolderError("the disk is full")])
+def test_a_sum_that_is_refused_counts_for_nothing_and_the_step_is_gathered_for_anew(failure: HearthError) -> None:
+    async def main() -> Worker:
+        worker = Worker()
+        task = asyncio.create_task(worker.strategy.agree(run))
+        await asyncio.sleep(1)
+        for answer in (failure, Agreed(0, 1, 2 * ROWS, 2)):
+            worker.contribute()
+            worker.calls.tell(ENOUGH, 0)
+            worker.answers.put_nowait(answer)
+            await asyncio.sleep(1)
+        assert not task.done(), "the agreement ended, and with it compute"
+        task.cancel()
+        return worker
+
+    worker = virtual_time.run(main())
+    assert worker.offers == [(Offer(0, 0, ROWS), gradients(network(), batch(0)).numpy().tobytes())] * 2
+    assert worker.strategy.step == 1 and worker.strategy.samples == 2 * ROWS
+
+
 @pytest.mark.parametrize("delayed", [False, True])
 def test_who_is_behind_waits_for_the_trunk_of_the_others_and_goes_on_with_them(delayed: bool) -> None:
     async def main() -> Worker:
@@ -294,6 +325,66 @@ def test_who_is_behind_waits_for_the_trunk_of_the_others_and_goes_on_with_them(d
     assert worker.strategy.step == 8 and worker.strategy.samples == 8 * ROWS
     assert worker.offers[1] == (Offer(0, 7, 0), b"")
     assert Gathered(7, 0, 7 * ROWS) in worker.told
+
+
+def full_at_first(work: Callable[..., Any]) -> Callable[..., Any]:
+    """Something that a device has room for only the second time."""
+    tries = itertools.count()
+
+    def tried(*arguments: Any) -> Any:
+        if not next(tries):
+            raise torch.OutOfMemoryError
+        return work(*arguments)
+
+    return tried
+
+
+async def run_with_room(kernel: Callable[..., Any], *arguments: Any) -> Any:
+    with contextlib.suppress(torch.OutOfMemoryError):
+        return kernel(*arguments)
+    return kernel(*arguments)
+
+
+def test_a_trunk_of_the_others_for_which_a_device_has_no_room_is_gone_on_with_all_the_same() -> None:
+    async def main() -> Worker:
+        worker = Worker()
+        worker.strategy._adam.adopt = full_at_first(worker.strategy._adam.adopt)  # type: ignore[method-assign]
+        task = asyncio.create_task(worker.strategy.agree(run_with_room))
+        worker.contribute()
+        worker.calls.tell(ENOUGH, 0)
+        size = len(weights(worker.module))
+        worker.answers.put_nowait((Agreed(0, 7, 7 * ROWS, 0), torch.ones(3 * size)))
+        await asyncio.sleep(1)
+        task.cancel()
+        return worker
+
+    worker = virtual_time.run(main())
+    assert worker.strategy.step == 7 and len(worker.offers) == 1
+    assert all(bool((vector == 1).all()) for vector in worker.strategy._adam.vectors)
+
+
+async def test_a_step_alone_for_which_a_device_has_no_room_is_taken_all_the_same() -> None:
+    modules = network(), network()
+    there, here = (dedloc.STRATEGY(module, rules(target_samples=2 * ROWS), None) for module in modules)
+    here._adam.begin_step = full_at_first(here._adam.begin_step)  # type: ignore[method-assign]
+    for number in range(4):
+        gradient = gradients(modules[0], batch(number))
+        there.contribute(number, gradient.clone(), ROWS)
+        await run_with_room(here.contribute, number, gradient, ROWS)
+    assert there.step == here.step == 2 and there.samples == here.samples
+    assert torch.equal(weights(modules[0]), weights(modules[1]))
+
+
+def test_a_sum_alone_that_is_refused_is_not_refused_again_with_the_next_gradients() -> None:
+    module = network()
+    strategy = dedloc.STRATEGY(module, rules(target_samples=2 * ROWS), None)
+    strategy.contribute(0, gradients(module, batch(0)) * 1e30, ROWS)
+    with pytest.raises(ComputeError):
+        strategy.contribute(1, gradients(module, batch(1)), ROWS)
+    for number in range(2):
+        strategy.contribute(number, gradients(module, batch(number)), ROWS)
+    assert strategy.step == 1
+    torch.testing.assert_close(weights(module), plain(2, 2), rtol=1e-5, atol=1e-6)
 
 
 def test_what_is_not_finite_is_not_added_and_a_state_that_does_not_fit_is_refused() -> None:

@@ -171,6 +171,33 @@ async def test_what_is_learnt_while_others_are_asked_is_not_lost() -> None:
     assert torch.equal(weights(strategy), agreements[5]), "nothing was learnt meanwhile: it has the agreed bits"
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+async def test_a_newcomer_that_could_not_ask_for_long_takes_its_own_only_where_all_begin_with_it(
+    is_first: bool,
+) -> None:
+    """It trains alone meanwhile, and what it offers at last is what it had at first."""
+    agreement, asked = torch.randn(44), asyncio.Event()
+
+    def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
+        if not asked.is_set():
+            asked.set()
+            raise CallTimeout("nobody there")
+        return Agreed(0, 1 if is_first else 500, 1000, 2), numbers.clone() if is_first else agreement
+
+    strategy, _ = strategy_with(answer)
+    task = asyncio.create_task(strategy.agree(run))
+    async with asyncio.timeout(PATIENCE_S):
+        strategy.drop(await strategy.next_batch())
+        for _ in range(20):
+            learn(strategy)
+        alone = weights(strategy)
+        while not strategy._versions[0]:  # noqa: ASYNC110  (a number is no event)
+            await asyncio.sleep(0)
+    task.cancel()
+    assert torch.allclose(weights(strategy), alone) if is_first else torch.equal(weights(strategy), agreement)
+    assert strategy._samples == [80 if is_first else 0], "samples whose work is gone would still count"
+
+
 async def test_what_is_agreed_comes_between_two_batches() -> None:
     """And the next one waits for it: a batch has its forward and backward pass with one trunk."""
     agreement, asked = torch.full((44,), 7.0), asyncio.Event()
@@ -271,6 +298,39 @@ async def test_a_trainer_that_was_restarted_asks_how_far_the_others_are_before_i
     assert torch.allclose(weights(restarted), expected)
 
 
+@pytest.mark.parametrize("rounds", [0, 1])
+async def test_what_is_learnt_after_a_restart_stays_where_the_offer_before_it_was_counted(rounds: int) -> None:
+    """That was on its way when the process was killed, on the version that the next one asks for, or is told of."""
+    agreements = [torch.full((44,), float(number)) for number in range(10)]
+
+    def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
+        if offer.version and not offer.samples:
+            version = offer.version + rounds
+            return Agreed(0, version, 8, 2, counted=bool(rounds)), agreements[version]
+        return Agreed(0, offer.version + 1, 8, 2, earlier=offer.version > 0), agreements[offer.version + 1]
+
+    strategy, _ = strategy_with(answer)
+    task = asyncio.create_task(strategy.agree(run))
+    async with asyncio.timeout(PATIENCE_S):
+        await strategy.next_batch()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    learn(strategy)
+    restarted, offers = strategy_with(answer)
+    restarted.load_state(strategy.state())
+    task = asyncio.create_task(restarted.agree(run))
+    async with asyncio.timeout(PATIENCE_S):
+        batch = await restarted.next_batch()
+        learnt = learn(restarted)
+        restarted.drop(batch)
+        while restarted._versions[0] < 2 + rounds:  # noqa: ASYNC110  (a number is no event)
+            await asyncio.sleep(0)
+    task.cancel()
+    assert [(offer.version, offer.samples) for offer in offers] == [(1, 0), (1 + rounds, 4)]
+    assert torch.allclose(weights(restarted), agreements[2 + rounds] + learnt, atol=1e-6)
+    assert restarted._samples == [4], "they are still to give"
+
+
 async def test_the_rate_rises_and_falls_by_the_samples_of_all_trainers() -> None:
     def answer(offer: Offer, numbers: Tensor) -> tuple[Agreed, Tensor]:
         return Agreed(0, offer.version + 1, 1000, 2), torch.zeros(44)
@@ -306,6 +366,13 @@ async def test_the_rate_is_raised_for_those_who_take_part_but_not_without_bound(
                 await asyncio.sleep(0)
     task.cancel()
     assert factors == pytest.approx([1.0, math.sqrt(3), 2.0])
+    await asyncio.gather(task, return_exceptions=True)
+    restarted, _ = strategy_with(answer)
+    restarted.load_state(strategy.state())
+    assert restarted._adam.factor == 2.0
+    newcomer, _ = strategy_with(answer)
+    restarted.take_over(newcomer.state())
+    assert restarted._adam.factor == 1.0, "it goes by those who agreed on the trunk that is here"
 
 
 @pytest.mark.parametrize("peers", [1, 3])

@@ -91,6 +91,20 @@ async def test_who_is_back_blames_nobody_until_its_experts_are_not_old_any_more(
     assert trunk.together.comes_back(0), "that was told"
 
 
+def test_of_the_differences_on_a_version_the_first_is_offered_also_if_its_trainer_was_started_anew() -> None:
+    """What was counted is told, so that what was learnt since is not taken for given."""
+    differences, zeros, wire = Differences(), np.zeros(100, np.float32), Wire("dense")
+    first = differences.message(Offer(0, 1, 8), zeros + 1.0, wire)
+    assert differences.message(Offer(0, 1, 8), zeros + 1.0, wire) == first
+    assert not differences.answered(0, counted=True), "it is what was given"
+    first = differences.message(Offer(0, 2, 8), zeros + 1.0, wire)
+    for _ in range(2):
+        assert differences.message(Offer(0, 2, 8), zeros + 2.0, wire) == first
+    assert differences.answered(0, counted=True)
+    assert differences.message(Offer(0, 3, 8), zeros + 2.0, wire) != first
+    assert not differences.answered(0, counted=True)
+
+
 def test_rounds_lead_no_farther_than_differences_like_those_of_the_trainer_here() -> None:
     differences, zeros = Differences(), np.zeros(100, np.float32)
     before = Fragment(zeros, 0)

@@ -13,12 +13,15 @@ import torch
 
 from core.contracts import manifest as manifests
 from core.contracts.errors import ManifestError
+from core.contracts.trunk import Dedloc, Diloco, Local, Trunk, VcAsgd
 from core.contracts.trunk_faults import STRATEGIES, fault_of
 from core.experts.directory import LOCAL, LocalDirectory
 from core.runtime.kernel_gate import KernelGate
 from core.runtime.runtime import Runtime
 from core.training import trunk
 from core.training.trainer import Trainer
+from core.training.trunk.strategy import TrunkStrategy, strategy_of
+from core.training.trunk.vc_asgd import Subtasks
 from tests.experts import all_experts
 from tests.unit.one_thread import one_thread  # noqa: F401 - fixture
 from tests.workers import PATIENCE_S
@@ -174,3 +177,28 @@ def test_whatever_an_author_writes_wrong_in_trunk_is_told_in_words() -> None:
     assert told({"strategy": "vc_asgd", "accuracy": 0}).endswith("it must be a number above 0, up to 1, or left out.")
     assert told({"strategy": "diloco", "fragments": 65}).endswith("it must be a whole number from 1 to 64.")
     assert len(told({"strategy": "diloco", "wire": "x" * 10_000})) < 300
+
+
+RULES = {
+    rules.__struct_config__.tag: rules for rules in (Local(), Diloco(), VcAsgd(accuracy=0.9), Dedloc(target_samples=4))
+}
+
+
+def of_a_run_by(rules: Trunk) -> TrunkStrategy:
+    return strategy_of(torch.nn.Linear(3, 2), msgspec.structs.replace(manifests.load("digits"), trunk=rules), None)
+
+
+@pytest.mark.parametrize("after", RULES)
+@pytest.mark.parametrize("before", RULES)
+def test_a_run_whose_strategy_is_revised_goes_on_with_its_trunk_and_optimizer(before: str, after: str) -> None:
+    former, next_one = of_a_run_by(RULES[before]), of_a_run_by(RULES[after])
+    for number in range(3):
+        former.contribute(number, torch.randn(8), 4)
+    if isinstance(former, Subtasks):
+        former._best = 0.5  # it was measured
+    next_one.load_state(former.state())
+    assert (next_one.step, next_one.samples) == (3, 12)
+    assert all(map(torch.equal, next_one._adam.vectors, former._adam.vectors))
+    other_peer = of_a_run_by(RULES[after])
+    other_peer.take_over(former.state())
+    assert all(map(torch.equal, other_peer._adam.vectors, former._adam.vectors))

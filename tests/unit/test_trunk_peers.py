@@ -163,6 +163,21 @@ async def test_peers_agree_bit_for_bit_and_go_on_when_a_syncer_dies(tmp_path: Pa
                 assert newcomer.numbers[part] == left[0].numbers[part], "a newcomer begins with what is agreed"
 
 
+@pytest.mark.timeout(900)
+async def test_an_offer_of_a_process_that_was_killed_counts_and_the_next_process_is_told(tmp_path: Path) -> None:
+    async with trainers(tmp_path, 1) as ((trainer,), _):
+        worker = trainer.worker
+        killed = asyncio.create_task(trainer.agree(0, draw(1)))
+        await until(lambda: 0 in worker._differences._unanswered, "an offer", PATIENCE_S)
+        killed.cancel()
+        agreed = await trainer.agree(0, draw(2))
+        assert (agreed.version, agreed.counted, agreed.earlier) == (2, True, True)
+        moved = np.frombuffer(trainer.numbers[0], "<f4") - draw(100)
+        assert np.corrcoef(moved, draw(1))[0, 1] > 0.5 > np.corrcoef(moved, draw(2))[0, 1]
+        agreed = await trainer.agree(0, draw(3))
+        assert (agreed.version, agreed.counted, agreed.earlier) == (3, True, False)
+
+
 @pytest.mark.timeout(1200)
 async def test_what_is_no_difference_is_refused_and_its_sender_banned(tmp_path: Path) -> None:
     async with trainers(tmp_path, 2) as (made, _):

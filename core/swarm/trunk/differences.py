@@ -1,5 +1,6 @@
 """What the trainer here offers the syncers of its fragments, as it travels."""
 
+import hashlib
 from typing import Literal
 
 import numpy as np
@@ -21,32 +22,46 @@ class Differences:
     def __init__(self) -> None:
         """Nothing was offered yet."""
         self._encoders: dict[int, Encoder] = {}
-        self._unanswered: dict[int, tuple[int, bytes]] = {}
-        """By fragment: the version of the difference that was offered last, and its message."""
+        self._unanswered: dict[int, tuple[int, bytes, bytes]] = {}
+        """By fragment: the version of the difference that was offered last, its message, and its digest."""
+        self._repeated = set[int]()
+        """Fragments of which the trainer, started anew, gave another difference on that version since."""
         self._lengths: dict[int, float] = {}
         self._untried: dict[int, float] = {}
         """How far rounds have led since the last trial of a fragment."""
 
     def message(self, offer: Offer, numbers: Numbers, wire: Wire) -> bytes:
-        """The same for the same offer: what a trainer repeats is not counted twice.
+        """The same for each offer on a version: what a trainer repeats, or a process of it that was killed has offered
+        before, is not counted twice.
 
         Args:
             offer: of which fragment and version it is.
             numbers: the difference.
             wire: that chooses its form.
         """
-        version, message = self._unanswered.get(offer.part, (-1, b""))
+        digest = hashlib.blake2b(numbers.data, digest_size=16).digest()
+        version, message, first = self._unanswered.get(offer.part, (-1, b"", b""))
+        self._repeated.discard(offer.part)
         if version != offer.version:
             encoder = self._encoders.setdefault(offer.part, Encoder())
             message = encoder.encode(numbers, offer.fine, wire.is_sparse(len(numbers)))
-            self._unanswered[offer.part] = offer.version, message
+            self._unanswered[offer.part] = offer.version, message, digest
             self._lengths[offer.part] = float(np.linalg.norm(numbers))
+        elif digest != first:
+            self._repeated.add(offer.part)
         return message
 
-    def answered(self, part: int, *, counted: bool) -> None:
-        """What was offered of a fragment was counted, or its numbers are part of another offer."""
+    def answered(self, part: int, *, counted: bool) -> bool:
+        """What was offered of a fragment was counted, or its numbers are part of another offer.
+
+        Returns:
+            Whether that is an earlier difference than the one that the trainer gave last.
+        """
         if self._unanswered.pop(part, None) and counted:
             self._encoders[part].counted()
+        earlier = part in self._repeated
+        self._repeated.discard(part)
+        return earlier
 
     def trial_of(self, part: int, before: Fragment, after: Fragment) -> Trial:
         """Rounds such as come of differences like the one that was offered are not tried, as the trainer took part in

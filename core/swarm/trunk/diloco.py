@@ -172,10 +172,12 @@ class DiLoCo(Agreement):
         peer, version = self._node.peer, offer.version
         is_in = fragment.counted(peer, version)
         counted = not version or (is_in if offer.samples else fragment.is_settled(peer, version))
+        earlier = False
         if version and (offer.samples or is_in):
-            self._differences.answered(offer.part, counted=is_in)
+            earlier = self._differences.answered(offer.part, counted=is_in)
         samples = min(fragment.samples, self._most().samples)
-        return Agreed(offer.part, fragment.version, samples, answer.peers, counted), fragment.numbers.tobytes()
+        agreed = Agreed(offer.part, fragment.version, samples, answer.peers, counted, earlier=earlier)
+        return agreed, fragment.numbers.tobytes()
 
     async def _ask(self, offer: FragmentOffer, payload: bytes = b"") -> FragmentAnswer:
         """Have the fragment's syncer answer, and follow it.

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from core.averaging.digests import TrunkDigest
 from core.contracts import trunk
-from core.contracts.errors import ComputeError, NetworkError
+from core.contracts.errors import ComputeError, HearthError, NetworkError
 from core.contracts.kinds import MODELS
 from core.contracts.manifest import Manifest
 from core.contracts.pipe import COMPANY, ENOUGH, GATHERED, GIVE_TRUNK, REACHED
@@ -32,7 +32,7 @@ from core.pipe.frames import Payload
 from core.runtime.adam import SLICE, Adam, Lamb, State, check_state
 from core.runtime.movable import Carry
 from core.training.trunk.exchange import agree
-from core.training.trunk.strategy import Judge, Run, TrunkStrategy
+from core.training.trunk.strategy import BATCHES, Judge, Run, TrunkStrategy, of_any
 
 log = logging.getLogger(__name__)
 
@@ -131,14 +131,24 @@ class Dedloc(TrunkStrategy):
     def contribute(self, batch: int, gradients: Tensor, samples: int) -> None:
         if not bool(torch.isfinite(gradients).all()):
             raise ComputeError("A gradient held NaN or infinity and was refused; the sum is unchanged.")
-        self._sum = gradients if self._sum is None else self._sum.add_(gradients)
-        self._gathered += samples
-        if self._alone and self._travelling is None and self._gathered >= self._own:
-            gathered, samples = self._take()
-            assert gathered is not None
-            self._goes_alone()
-            self._adam.step(gathered / samples, samples)  # bit for bit as `local`
+        if self._alone and self._travelling is None and self._gathered + samples >= self._own:
+            self._step_alone(gradients, self._gathered + samples)
+        else:
+            self._sum = gradients if self._sum is None else self._sum.add_(gradients)
+            self._gathered += samples
         self._end(batch)
+
+    def _step_alone(self, gradients: Tensor, samples: int) -> None:
+        """A step of what is gathered and these; if memory is short, nothing has changed, and this is called again."""
+        # Bit for bit as `local`.
+        mean = gradients / samples if self._sum is None else (self._sum + gradients).div_(samples)
+        self._goes_alone()
+        try:
+            self._adam.step(mean, samples)
+        except ComputeError:
+            self._take()  # it would be refused with the next ones, too
+            raise
+        self._take()
 
     def _goes_alone(self) -> None:
         """The next step is of this trainer's samples alone."""
@@ -217,17 +227,17 @@ class Dedloc(TrunkStrategy):
         return Agreed(0, self.step, self.samples, 0), vectors
 
     def state(self) -> dict[str, Tensor]:
-        return self._adam.state() | {"batches": torch.tensor(self._begun)}
+        return self._adam.state() | {BATCHES: torch.tensor(self._begun)}
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        begun = state.get("batches", state.get("version", torch.tensor(0)))  # of `local`: each was a step
-        check_state({"batches": begun}, {"batches": torch.tensor(0)})
+        begun = state.get(BATCHES, state.get("version", torch.tensor(0)))  # of other strategies: each was a step
+        check_state({BATCHES: begun}, {BATCHES: torch.tensor(0)})
         self.take_over(state)
         self._begun = int(begun)
 
     def take_over(self, state: dict[str, Tensor]) -> None:
         """As `TrunkStrategy.take_over`; parameters and the optimizer's moments are agreed, a sum is this trainer's."""
-        self._adam.load_state({name: tensor for name, tensor in state.items() if name != "batches"})
+        self._adam.load_state(of_any(state))
         self._is_common, self._common = False, None
         if self._travelling is not None:
             self._travelling.cancel()
@@ -280,7 +290,16 @@ class Dedloc(TrunkStrategy):
         return taken
 
     async def _offer(self, calls: Calls, gathered: Tensor | None, samples: int) -> tuple[Agreed, Tensor | None]:
-        """Until the others have answered. Who was a moment too late has nothing to give, and gets the mean as well."""
+        """Until the others have answered. Who was a moment too late has nothing to give, and gets the mean as well.
+
+        Args:
+            calls: to the worker.
+            gathered: the sum; None: nothing.
+            samples: that are in it.
+
+        Raises:
+            ComputeError: what was offered or agreed on is of no use, whatever is wrong with it.
+        """
         numbers = None if gathered is None else gathered.to("cpu")
         size = sum(parameter.numel() for parameter in self.parameters)
         while True:
@@ -289,6 +308,8 @@ class Dedloc(TrunkStrategy):
             except NetworkError as error:
                 log.info("Step %d is offered again, as the others could not be asked: %s", self.step, error)
                 await asyncio.sleep(AGAIN_S)
+            except HearthError as error:
+                raise ComputeError(error.notice) from error
 
     async def _finish(self, run: Run) -> None:
         """Apply what the round on its way comes to: a mean, or another's trunk where the others are further. If there
@@ -346,8 +367,8 @@ class Dedloc(TrunkStrategy):
         if bool((square < 0).any()):
             raise ComputeError("The trunk that another trainer gave is none that training leads to.")
         if round_ is self._travelling:
-            self._travelling = None
             self._adam.adopt(State((weights, mean, square), agreed.version, agreed.samples))
+            self._travelling = None
             if self._common:
                 now = time.monotonic()
                 self._spared_until = now + SPARED * min(APART_S, now - self._common.since)

@@ -26,7 +26,7 @@ from core.pipe.calls import Calls
 from core.runtime.adam import Adam, check_state
 from core.runtime.movable import Carry
 from core.training.trunk.exchange import agree
-from core.training.trunk.strategy import AGREED, Judge, Run, TrunkStrategy
+from core.training.trunk.strategy import AGREED, Judge, Run, TrunkStrategy, of_any
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +101,8 @@ class DiLoCo(TrunkStrategy):
         """Fragments whose new numbers are here and wait for a batch to end."""
         self._joined = asyncio.Event()
         """What is agreed was asked for, if there is anybody to ask."""
+        self._resumed: dict[int, Tensor] = {}
+        """Fragments that were asked for and not offered since, without what was learnt since they were asked for."""
         self._told: set[int] = set()
         """Fragments of which this trainer was told since it began or went on from a state."""
 
@@ -202,30 +204,42 @@ class DiLoCo(TrunkStrategy):
 
     def _commit(self, offered: Offered, agreed: Agreed, numbers: Tensor | None) -> None:
         """Go on from what is agreed, with what was learnt here since the offer, or, if that was not counted, since the
-        agreement before."""
-        part = offered.offer.part
+        agreement before. A newcomer has learnt nothing that counts, unless all begin with what it had. Where the offer
+        of a process that was killed was counted instead, all that was learnt since this one began is still to give."""
+        offer, part = offered.offer, offered.offer.part
         if offered.life != self._life:
             return
         if numbers is None:  # it is known to nobody any more
             self._versions[part] = 0
-            self._samples[part] += offered.offer.samples
+            self._samples[part] += offer.samples
             return
         fragment = self._fragments[part]
-        since = offered.here if agreed.counted or not self._versions[part] else fragment.read(self._agreed)
+        here = self._resumed.get(part, offered.here) if agreed.earlier else offered.here
+        now = fragment.read(self._adam.weights)
+        if not self._versions[part] and not torch.equal(numbers, here):
+            here, self._samples[part] = now, 0  # what a newcomer has learnt alone is on another trunk than the agreed
+        since = here if agreed.counted or not self._versions[part] else fragment.read(self._agreed)
         # What has not changed here since then has the bits that are agreed on.
-        fragment.write(self._adam.weights, numbers + (fragment.read(self._adam.weights) - since))
+        fragment.write(self._adam.weights, numbers + (now - since))
         fragment.write(self._agreed, numbers)
-        if not agreed.counted:
-            self._samples[part] += offered.offer.samples
+        if not agreed.counted or agreed.earlier:
+            self._samples[part] += offer.samples
+        if offer.version and offer.samples:
+            self._resumed.pop(part, None)
+        else:
+            self._resumed[part] = numbers + (here - since)
         self._versions[part] = agreed.version
         self._peers[part] = max(1, agreed.peers)
-        # Where noise is most of a gradient, the mean of K steps of Adam is shorter than one on the mean of their
-        # gradients, by the square root of K (Malladi et al., 2022: its rate goes with the root of the batch).
-        self._adam.factor = min(FACTOR, math.sqrt(min(self._peers)))
+        self._set_rate()
         self._told.add(part)
         if len(self._told) == len(self._fragments):
             self._joined.set()
         self._adam.samples = max(self._adam.samples, agreed.samples)  # warm-up and decay go by the samples of all
+
+    def _set_rate(self) -> None:
+        """Where noise is most of a gradient, the mean of K steps of Adam is shorter than one on the mean of their
+        gradients, by the square root of K (Malladi et al., 2022: its rate goes with the root of the batch)."""
+        self._adam.factor = min(FACTOR, math.sqrt(min(self._peers)))
 
     # --- what is kept
 
@@ -239,13 +253,15 @@ class DiLoCo(TrunkStrategy):
 
     def load_state(self, state: dict[str, Tensor]) -> None:
         agreed = [self._read(state, part) for part in range(len(self._fragments))]
-        self._adam.load_state({name: tensor for name, tensor in state.items() if not name.startswith(AGREED)})
+        self._adam.load_state(of_any(state))
         for fragment, (numbers, _, _) in zip(self._fragments, agreed, strict=True):
             if numbers is not None:
                 fragment.write(self._agreed, numbers)
         self._versions = [version for _, version, _ in agreed]
         self._peers = [peers for _, _, peers in agreed]
+        self._set_rate()
         self._samples = [0] * len(self._fragments)
+        self._resumed.clear()
         self._life += 1
         self._begun = self.step  # whatever was on the way is trained on anew
 

@@ -6,7 +6,7 @@ from core.contracts.manifest import Manifest
 from core.pipe.calls import Calls
 from core.runtime.adam import Adam
 from core.runtime.movable import Carry
-from core.training.trunk.strategy import AGREED, Judge, Run, TrunkStrategy
+from core.training.trunk.strategy import Judge, Run, TrunkStrategy, of_any
 
 
 class Local(TrunkStrategy):
@@ -34,7 +34,7 @@ class Local(TrunkStrategy):
         return self._adam.state()
 
     def load_state(self, state: dict[str, Tensor]) -> None:
-        self._adam.load_state({name: tensor for name, tensor in state.items() if not name.startswith(AGREED)})
+        self._adam.load_state(of_any(state))
         self._begun = self.step  # whatever was on the way is trained on anew
 
     def move(self, carry: Carry) -> None:

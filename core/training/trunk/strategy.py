@@ -37,6 +37,8 @@ from core.runtime.movable import Carry
 
 AGREED = "agreed."
 """Begins the names, in a checkpoint, of what is agreed with others: who agrees with nobody does without."""
+BATCHES = "batches"
+"""The name, in a checkpoint, of how many batches were begun, where not each of them is a step."""
 Run = Callable[..., Awaitable[Any]]
 """Runs `kernel(*arguments)` as soon as training kernels may run, where the trunk is."""
 
@@ -178,6 +180,15 @@ class TrunkStrategy(ABC):
         Args:
             carry: brings a tensor there.
         """
+
+
+def of_any(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What all strategies keep of a trunk, which goes on where a revised manifest names another one than before.
+
+    Args:
+        state: as `TrunkStrategy.state` of any of them gave it.
+    """
+    return {name: tensor for name, tensor in state.items() if name != BATCHES and not name.startswith(AGREED)}
 
 
 def strategy_of(network: nn.Module, manifest: Manifest, calls: Calls | None) -> TrunkStrategy:
