@@ -154,6 +154,20 @@ def test_a_weight_is_sent_and_what_the_worker_says_is_shown(qtbot: QtBot, toy: T
     assert card.weight.spin.value() == 12
 
 
+def test_a_weight_being_typed_outlasts_the_next_status(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    card = desktop.runs_page.cards[OTHER.id]
+    spin = card.weight.spin
+    spin.setFocus()
+    spin.selectAll()
+    QTest.keyClicks(spin, "25")
+    toy.tell("status", msgspec.structs.replace(BOTH, runs=[msgspec.structs.replace(ONE, weight=1), OTHER]))
+    qtbot.waitUntil(lambda: card.share.text().startswith("50%"))
+    QTest.keyClicks(spin, "0")
+    QTest.keyClick(spin, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: bool(asked(toy, "weight")))
+    assert asked(toy, "weight") == [{"run": OTHER.id, "weight": 250}]
+
+
 def test_a_run_is_left_after_a_question_by_keyboard(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
     window, card = desktop.window, desktop.runs_page.cards[OTHER.id]
     card.leave.setFocus()
