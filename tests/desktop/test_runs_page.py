@@ -348,6 +348,30 @@ def test_who_closes_the_sheet_while_a_run_is_joined_hears_of_it(qtbot: QtBot, to
     qtbot.waitUntil(lambda: desktop.window.note._label.text().startswith("No more runs can be joined now"))
 
 
+def test_a_run_that_could_not_be_joined_does_not_stand_for_the_one_that_is_looked_at(
+    qtbot: QtBot, toy: ToyWorker, desktop: Desktop
+) -> None:
+    sheet, said = desktop.join_sheet, desktop.window.note._label
+    toy.silent.add("join_run")
+    desktop.add_run(LINK)
+    qtbot.waitUntil(sheet.consent.isVisible)
+    sheet.join.click()
+    joining = max(desktop.client._asked)
+    sheet.close_sheet()
+    toy.silent.add("run_details")
+    desktop.add_run("text")
+    looking = max(desktop.client._asked)
+    toy.send(wire.Reply(joining, error=wire.ErrorInfo("run", notice("run.too_many", most=16))))
+    qtbot.waitUntil(lambda: said.text().startswith("No more runs can be joined now"))
+    assert sheet.waiting.isVisible() and not sheet.notice.isVisible()
+    toy.send(wire.Reply(looking, BUILT_IN))
+    qtbot.waitUntil(sheet.consent.isVisible)
+    assert sheet.heading.text() == "The Python manual"
+    sheet.join.click()
+    qtbot.waitUntil(lambda: len(asked(toy, "join_run")) == 2)
+    assert [params["run"] for params in asked(toy, "join_run")] == [LINK, "text"]
+
+
 def test_runs_that_come_with_hearth_and_those_nearby_are_offered(
     qtbot: QtBot, toy: ToyWorker, desktop: Desktop
 ) -> None:
