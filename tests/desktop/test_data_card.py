@@ -1,6 +1,7 @@
 """What *Settings* does with the data and with updates: by processes of their own, with their sentences."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,6 +85,22 @@ def test_it_moves(qtbot: QtBot, card: DataCard, home: Path, tmp_path: Path) -> N
     with qtbot.waitSignals([card.stopped, card.replaced], timeout=WAIT_MS):
         card.move_to(tmp_path / "new")
     assert data_path(home) == tmp_path / "new" and [path.name for path in home.iterdir()] == [moved.FILE]
+
+
+def test_nothing_is_restored_while_something_else_is_done(
+    qtbot: QtBot, card: DataCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped: list[bool] = []
+    card.stopped.connect(lambda: stopped.append(True))
+    card.ask_to_restore(tmp_path / "b.zip")
+    monkeypatch.setattr(data_card, "hearth", lambda *words: [sys.executable, "-c", "input()"])  # until the test ends it
+    card.back_up_to(tmp_path / "b.zip")
+    assert not card.question.isVisible(), "nobody can agree to it any more"
+    card.move_to(tmp_path / "new")
+    assert stopped == [], "else the worker would stay away for good"
+    with qtbot.waitSignal(card.failed, timeout=WAIT_MS):
+        assert card._process is not None
+        card._process.kill()
 
 
 def test_how_far_it_is_and_how_long_it_takes_is_shown(card: DataCard) -> None:
