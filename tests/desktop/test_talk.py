@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessibleAnnouncementEvent
+from PySide6.QtGui import QAccessibleAnnouncementEvent, QTextDocument
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
@@ -246,6 +246,15 @@ def test_nothing_is_kept_of_who_does_not_want_it(talk: Talk) -> None:
     talk.sheet.close_sheet()
     talk.say("No secret", "Ah.")
     assert len(talk.kept()) == 1
+
+
+def test_a_title_is_no_html_in_what_is_said_of_a_run_that_is_not_here(talk: Talk) -> None:
+    title = "Tales <img src=//elsewhere/a.png>"
+    talk.page.tried.put(Tried(1.0, "gone-12345678", title, (Said("user", "Roses"), Said("assistant", " are")), False))
+    talk.demo.former.click()
+    told = QTextDocument()
+    told.setHtml(talk.sheet.rows[0].open_button.toolTip())  # as Qt shows what looks like HTML
+    assert f"has not joined the run “{title}”" in told.toPlainText().replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_a_text_of_another_run_is_opened_with_its_model(talk: Talk) -> None:
