@@ -139,6 +139,25 @@ def test_an_answer_is_read_out_once_it_is_complete(talk: Talk, monkeypatch: pyte
     assert heard == ["A fox."]
 
 
+def test_what_is_typed_outlasts_a_look_at_the_other_way(talk: Talk) -> None:
+    demo, ways = talk.demo, talk.demo.way._buttons
+    demo.prompt.setFocus()
+    QTest.keyClicks(demo.prompt, "Dear model")
+    ways["text"].click()
+    assert demo.prompt.toPlainText() == text_demo.PROMPT
+    demo.prompt.setPlainText("Once upon")
+    ways["talk"].click()
+    assert demo.prompt.toPlainText() == "Dear model"
+    talk.begin(demo.go.click)
+    assert demo.prompt.toPlainText() == ""
+    ways["text"].click()
+    assert demo.prompt.toPlainText() == "Once upon"
+    talk.page.update_status(msgspec.structs.replace(STORIES, chat=False))  # a new revision says no more how one talks
+    assert demo.prompt.toPlainText() == "Once upon"
+    talk.page.update_status(STORIES)
+    assert demo.prompt.toPlainText() == "Dear model", "what got no answer was not said"
+
+
 def test_shift_enter_begins_a_line_and_nothing_is_not_sent(talk: Talk) -> None:
     demo = talk.demo
     demo.prompt.setFocus()
