@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.pages.settings import data_card
+from app.pages.settings import data_card, offer_card
 from app.pages.settings.data_card import DataCard
 from app.pages.settings.update_card import UpdateCard
 from app.theme import theme
@@ -156,6 +156,37 @@ def test_one_click_installs_an_update(qtbot: QtBot, feed: Feed, home: Path, monk
     feed.server.close()
     card.look()
     qtbot.waitUntil(lambda: "cannot be reached" in said(card.notice), timeout=WAIT_MS)
+
+
+@pytest.mark.parametrize(
+    "command", [["/nowhere/hearth"], [sys.executable, "-c", "print('{What else?')"]], ids=["missing", "strange"]
+)
+def test_a_command_that_cannot_run_is_told_and_can_be_tried_again(
+    qtbot: QtBot, home: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setattr(offer_card, "hearth", lambda *words: command)
+    theme()
+    card = UpdateCard(home)
+    qtbot.addWidget(card)
+    card.show()
+    for ask in (card.look, card._install):
+        ask()
+        assert not card.look_now.isEnabled()
+        qtbot.waitUntil(card.look_now.isEnabled)
+        assert said(card.notice) == "That did not work. Try again." and card.says.text() == ""
+
+
+def test_last_words_in_another_encoding_end_the_wait_as_well(
+    qtbot: QtBot, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "import sys; sys.stdout.buffer.write(b'\\xfcbel'); sys.exit(1)"
+    monkeypatch.setattr(offer_card, "hearth", lambda *arguments: [sys.executable, "-c", words])
+    theme()
+    card = UpdateCard(home)
+    qtbot.addWidget(card)
+    card.show()
+    card._install()
+    qtbot.waitUntil(lambda: said(card.notice).endswith("bel"))
 
 
 def test_from_the_sources_it_is_told_who_updates(qtbot: QtBot, home: Path) -> None:
