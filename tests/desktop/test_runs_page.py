@@ -525,6 +525,36 @@ def test_its_organiser_invites_one_pc_by_a_link_with_a_token(qtbot: QtBot, toy: 
     assert sheet.code.accessibleDescription() == whole and sheet.form.isHidden()
 
 
+def test_what_went_wrong_with_one_run_is_not_told_of_the_next(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    sheet, client = desktop.invite_sheet, desktop.client
+    known = {ONE.id: msgspec.structs.replace(BY_TOKENS, invites=True), OTHER.id: BUILT_IN}
+    toy.answers |= {"run_details": lambda params: known[params["run"]], "network": lambda params: make_network([])}
+    fault = wire.ErrorInfo("identity", notice("identity.no_peer_name", text="'x'"))
+
+    def late(method: str, ask: Callable[[], object]) -> None:
+        """The answer comes while the other run is shown."""
+        request, before = client._next_id, len(asked(toy, method))
+        toy.silent.add(method)
+        ask()
+        qtbot.waitUntil(lambda: len(asked(toy, method)) > before)
+        toy.silent.clear()
+        sheet.close_sheet()
+        sheet.open_for(OTHER.id)
+        qtbot.waitUntil(sheet.shown.isVisible)
+        toy.send(wire.Reply(request, error=fault))
+        qtbot.waitUntil(lambda: request not in client._asked)
+        assert not sheet.notice.isVisible() and "Send the address of this PC" in sheet.said.text()
+        sheet.close_sheet()
+
+    sheet.open_for(ONE.id)
+    qtbot.waitUntil(sheet.form.isVisible)
+    sheet.peer.setText("x")
+    sheet.name.setText("Ann")
+    late("grant", sheet.make.click)
+    assert sheet.make.isEnabled()
+    late("run_details", lambda: sheet.open_for(ONE.id))
+
+
 def picture(width: int, height: int, kind: str = "PNG") -> bytes:
     data = QByteArray()
     buffer = QBuffer(data)
