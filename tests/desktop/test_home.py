@@ -465,6 +465,17 @@ def test_the_figures_are_those_of_the_run_that_is_named(
     assert page.model.values[1].text() == "2.000"
 
 
+def test_what_trainers_have_agreed_on_is_asked_for_as_soon_as_another_run_is_shown(
+    qtbot: QtBot, toy: ToyWorker, beside: Beside
+) -> None:
+    client, window, _, _ = beside
+    dial(qtbot, client, window)
+    window.update_status(make_status())
+    request = client._next_id
+    window.update_status(make_status(run_id=TEXT.id))
+    assert client._next_id > request
+
+
 def test_each_expert_is_reached_by_arrow_keys(qtbot: QtBot) -> None:
     grid = ExpertGrid(1)
     qtbot.addWidget(grid)

@@ -121,8 +121,10 @@ class HomePage(Page):
     def update_status(self, status: Status) -> None:
         if status.state != "contributing":  # the rates may be those of the second before the stop
             status = msgspec.structs.replace(status, samples_per_s=0.0, calls_per_s=0.0)
-        same_state = self._status is not None and self._status.state == status.state
-        self._status = status
+        before, self._status = self._status, status
+        same_state = before is not None and before.state == status.state
+        if before is not None and before.run_id != status.run_id:
+            self.network.look()  # what its trainers have agreed on
         self.state_card.update_status(status)
         kinds = apart(status.attention)
         self._trouble.set_text(told(one for one in kinds.trouble if one not in status.reason))
