@@ -44,6 +44,7 @@ from app.worker.supervisor import Supervisor
 from core import consent
 from core.contracts.control import Bye, Snapshot
 from core.contracts.errors import HearthError
+from core.contracts.notices import notice
 from core.contracts.status import CurvePoint, Status
 from core.update import trial
 
@@ -112,6 +113,7 @@ class Desktop(QObject):
         if self.screensaver is not None:  # nobody is away from here because nobody touches another PC
             self.screensaver.close()
         self.notifier.close()
+        self.settings_page.data.end()
         self.supervisor.close()
         self.tray.hide()
         if self._keeps_view:
@@ -196,9 +198,9 @@ class Desktop(QObject):
         self.settings_page.restart_asked.connect(self._restart_worker)
         data = self.settings_page.data
         self.settings_page.updates.found.connect(self.notifier.tell_update)
-        data.stopped.connect(self.supervisor.close)
+        data.stopped.connect(self._let_data_go)
         data.failed.connect(self._go_on)
-        data.replaced.connect(self._restart_elsewhere)
+        data.replaced.connect(self._restart_window)
         data.deleted.connect(self._leave_nothing)
         self.settings_page.window_restart_asked.connect(self._restart_window)
         client.keep_pace(seen=False)
@@ -362,14 +364,20 @@ class Desktop(QObject):
         self.restarts = True
         self._exit()
 
+    def _let_data_go(self) -> None:
+        """Show no figures as if they were of now while the data are moved or restored, which can take long. Who quits
+        meanwhile loses nothing."""
+        self._keeps_view = False
+        self.supervisor.close()
+        sentence = told(notice("worker.restarting"))
+        self.window.set_connected(False, sentence, calm=True)
+        self.tray.show_state("preparing", sentence)
+
     def _go_on(self) -> None:
         """Look for the worker again, or start one, after nothing was moved."""
+        self._keeps_view = True
         if not self.client.is_connected:
             self.supervisor.start()
-
-    def _restart_elsewhere(self) -> None:
-        self._keeps_view = False
-        self._restart_window()
 
     def _leave_nothing(self) -> None:
         self._keeps_view = False

@@ -1,5 +1,6 @@
 """What there is to see, from the worker: its status, the grid of the run, and where something happened in it."""
 
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,6 +65,7 @@ class Feed(QObject):
         self._looking = self._resting = False
         client = self.client
         client.connected.connect(self._connected)
+        client.shown.connect(lambda snapshot: self._take_status(snapshot.status))
         client.disconnected.connect(self._disconnected)
         client.status.connect(self._take_status)
         client.settings.connect(self.settings)
@@ -128,14 +130,17 @@ class Feed(QObject):
             return
         self._looking = True
         self._happened = []
-        self.client.grid(0, self._take, self._failed)
+        self.client.grid(0, partial(self._take, self.client.shown_run), self._failed)
         if self._looks % PEERS_EVERY == 0:
             few = NetworkParams(peers=0)
             self.client.request("network", few, NetworkStatus, self._take_peers, self._alone)
         self._looks += 1
 
-    def _take(self, grid: GridStatus) -> None:
+    def _take(self, run: str, grid: GridStatus) -> None:
         number = grid.layer
+        if run != self.client.shown_run:
+            self._looking = False  # the next look is at the other one
+            return
         if not 0 <= number < min(grid.layers, PLANES):  # no experts; a worker of another version may tell anything
             self._looking = False
             return
@@ -148,7 +153,7 @@ class Feed(QObject):
             self._happened.append(Happened(number, layer.called, layer.updated))
         self.layer_count, self.whole = grid.layers, grid.whole
         if number + 1 < min(grid.layers, PLANES):
-            self.client.grid(number + 1, self._take, self._failed)
+            self.client.grid(number + 1, partial(self._take, run), self._failed)
             return
         self._looking = False
         self.looked.emit(self._happened)

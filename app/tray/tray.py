@@ -33,6 +33,11 @@ def panel_is_dark() -> bool:
     return QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
 
 
+def no_html(text: str) -> str:
+    """Many desktops read HTML, and would load the pictures that a run's title names."""
+    return text.replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}")
+
+
 class Tray(QObject):
     """Shown whenever the desktop has a tray."""
 
@@ -100,13 +105,13 @@ class Tray(QObject):
         self._told = state, today
         last = f"\n{today}" if today else ""
         room = TOOLTIP_CHARACTERS - len(last)
-        tooltip = (state if len(state) <= room else f"{state[: room - 1]}…") + last
+        tooltip = no_html((state if len(state) <= room else f"{state[: room - 1]}…") + last)
         if tooltip != self.icon.toolTip():
             self.icon.setToolTip(tooltip)
 
     def tell(self, text: str) -> None:
         """A notification by the desktop, for what happens while no window is seen."""
-        plain = text.replace("<", "\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}")  # many desktops read HTML
+        plain = no_html(text)
         if self._notes.possible():
             self._notes.show(plain, self._icon_now().pixmap(NOTE_ICON).toImage())
         else:

@@ -226,6 +226,9 @@ class Connection(QObject):
         Args:
             run: its id; None: the first one of the worker's.
         """
+        if not self.is_connected:
+            self._run = run  # it is asked for as soon as a worker is there
+            return
         self.request("subscribe", wire.StatusParams(run), wire.Snapshot, self._subscribed)
 
     # the connection

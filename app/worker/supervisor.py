@@ -105,10 +105,11 @@ class Supervisor(QObject):
             self._do(Do.NOTHING)
 
     def leave(self) -> None:
-        """Ask the worker to save and end; `ended` comes when it did, or after `LEAVE_S`."""
-        if self._supervision.phase in (Phase.LEAVING, Phase.ENDED):
+        """Ask the worker to save and end; `ended` comes when it did, or after `LEAVE_S`, or at once if it is left as
+        it is."""
+        if self._supervision.phase is Phase.LEAVING:
             return
-        if self.elsewhere:
+        if self.elsewhere or self._supervision.phase is Phase.ENDED:
             self._end()
             return
         if self.client.refused and self.client.pid is not None:

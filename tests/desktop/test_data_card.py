@@ -1,13 +1,14 @@
 """What *Settings* does with the data and with updates: by processes of their own, with their sentences."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.pages.settings import data_card
+from app.pages.settings import data_card, offer_card
 from app.pages.settings.data_card import DataCard
 from app.pages.settings.update_card import UpdateCard
 from app.theme import theme
@@ -86,6 +87,22 @@ def test_it_moves(qtbot: QtBot, card: DataCard, home: Path, tmp_path: Path) -> N
     assert data_path(home) == tmp_path / "new" and [path.name for path in home.iterdir()] == [moved.FILE]
 
 
+def test_nothing_is_restored_while_something_else_is_done(
+    qtbot: QtBot, card: DataCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped: list[bool] = []
+    card.stopped.connect(lambda: stopped.append(True))
+    card.ask_to_restore(tmp_path / "b.zip")
+    monkeypatch.setattr(data_card, "hearth", lambda *words: [sys.executable, "-c", "input()"])  # until the test ends it
+    card.back_up_to(tmp_path / "b.zip")
+    assert not card.question.isVisible(), "nobody can agree to it any more"
+    card.move_to(tmp_path / "new")
+    assert stopped == [], "else the worker would stay away for good"
+    with qtbot.waitSignal(card.failed, timeout=WAIT_MS):
+        assert card._process is not None
+        card._process.kill()
+
+
 def test_how_far_it_is_and_how_long_it_takes_is_shown(card: DataCard) -> None:
     card._show_progress({"done": 1 << 30, "total": 4 << 30, "left_s": 0.5})
     assert card.progress.isVisible() and card.left.text() == "1.0 GB of 4.0 GB"
@@ -139,6 +156,37 @@ def test_one_click_installs_an_update(qtbot: QtBot, feed: Feed, home: Path, monk
     feed.server.close()
     card.look()
     qtbot.waitUntil(lambda: "cannot be reached" in said(card.notice), timeout=WAIT_MS)
+
+
+@pytest.mark.parametrize(
+    "command", [["/nowhere/hearth"], [sys.executable, "-c", "print('{What else?')"]], ids=["missing", "strange"]
+)
+def test_a_command_that_cannot_run_is_told_and_can_be_tried_again(
+    qtbot: QtBot, home: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setattr(offer_card, "hearth", lambda *words: command)
+    theme()
+    card = UpdateCard(home)
+    qtbot.addWidget(card)
+    card.show()
+    for ask in (card.look, card._install):
+        ask()
+        assert not card.look_now.isEnabled()
+        qtbot.waitUntil(card.look_now.isEnabled)
+        assert said(card.notice) == "That did not work. Try again." and card.says.text() == ""
+
+
+def test_last_words_in_another_encoding_end_the_wait_as_well(
+    qtbot: QtBot, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "import sys; sys.stdout.buffer.write(b'\\xfcbel'); sys.exit(1)"
+    monkeypatch.setattr(offer_card, "hearth", lambda *arguments: [sys.executable, "-c", words])
+    theme()
+    card = UpdateCard(home)
+    qtbot.addWidget(card)
+    card.show()
+    card._install()
+    qtbot.waitUntil(lambda: said(card.notice).endswith("bel"))
 
 
 def test_from_the_sources_it_is_told_who_updates(qtbot: QtBot, home: Path) -> None:

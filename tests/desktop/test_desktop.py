@@ -1,5 +1,6 @@
 """What happens between worker, window and tray, in one process with a toy worker."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from app.actions import Actions
 from app.desktop import Desktop
 from app.pages.home.home_page import HomePage
 from app.pages.network.network_page import NetworkPage
+from app.pages.settings import data_card
 from app.system.single_instance import Instance
 from app.theme import theme
 from app.window import whereabouts
@@ -305,6 +307,27 @@ def test_quitting_twice_does_not_wait(qtbot: QtBot, start: Start, toy: ToyWorker
     assert desktop.supervisor.report.phase is Phase.LEAVING
     desktop.actions.quit.emit()
     assert desktop.window.may_close
+
+
+def test_while_data_are_moved_no_figure_is_of_now_and_one_can_quit(
+    qtbot: QtBot, start: Start, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data_card, "hearth", lambda *words: [sys.executable, "-c", "input()"])  # until the test ends it
+    desktop = start()
+    data, window = desktop.settings_page.data, desktop.window
+    said = "The worker saves its work and restarts."
+    data.move_to(folder / "new")
+    assert window.footer._link.text() == said and window.footer._link.property("tone") == "text2"
+    assert desktop.tray.icon.toolTip() == f"Hearth: Preparing\n{said}"
+    assert window.sidebar.chip.accessibleName().startswith("State: Preparing.")
+    assert data._process is not None
+    data._process.kill()
+    qtbot.waitUntil(lambda: desktop.client.is_connected)
+    assert window.footer._link.text() == "Worker connected"
+    data.move_to(folder / "new")
+    assert not window.may_close
+    desktop.actions.quit.emit()
+    assert window.may_close
 
 
 def test_the_theme_is_the_settings_and_there_from_the_first_moment(qtbot: QtBot, start: Start) -> None:

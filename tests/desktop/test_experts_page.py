@@ -185,6 +185,29 @@ def test_a_worker_that_comes_back_has_done_nothing_yet(qtbot: QtBot, toy: ToyWor
     assert drawn() != unknown
 
 
+def test_a_layer_of_the_run_before_is_not_taken_for_one_of_the_next(
+    qtbot: QtBot, toy: ToyWorker, page: ExpertsPage
+) -> None:
+    client, other = page._client, make_status(run_id="other-12345678")
+    qtbot.waitUntil(lambda: len(page.grid.layers) == 4 and not page._asking)
+    page._timer.stop()
+    toy.silent.add("grid")
+    request = client._next_id
+    page.look()
+    toy.answers["subscribe"] = lambda params: wire.Snapshot(other, toy.settings, [])
+    with qtbot.waitSignal(client.shown):
+        client.show_run(other.run_id)
+    page.update_status(other)
+    toy.send(wire.Reply(request, make_grid(0)))
+    qtbot.waitUntil(lambda: request not in client._asked)
+    assert page.grid.layers == {} and page.grid.empty.isVisible()
+    toy.silent.clear()
+    toy.answers["grid"] = lambda params: GridStatus(params["layer"], 1, (4, 4), True, [CellStatus(0, True, 1, 0, 0, 0)])
+    page.look()
+    qtbot.waitUntil(lambda: page.grid.words.text().startswith("1 of 16 cells have an expert."))
+    assert [*page.grid.layers] == [0]
+
+
 def test_a_worker_that_is_gone_is_not_said_to_be_asked(qtbot: QtBot, folder: Path) -> None:
     page = ExpertsPage(WorkerClient(folder, "0.1.0"))
     qtbot.addWidget(page)

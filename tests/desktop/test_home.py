@@ -36,6 +36,7 @@ from core.contracts.notices import english, notice, plain
 from core.contracts.status import STATE_WORD, CurvePoint, DeviceStatus, State
 from tests.desktop.conftest import ToyWorker, make_status
 from tests.desktop.test_network_page import make_network, make_peers
+from tests.desktop.test_runs import DIGITS, TEXT
 
 STATES: list[State] = list(STATE_WORD)
 NOW = 1_760_000_000.0
@@ -447,6 +448,32 @@ def test_curves_are_told_in_words(home: tuple[MainWindow, HomePage, Actions]) ->
     accuracy, loss = page.findChildren(CurvePlot)
     assert accuracy.accessibleDescription().startswith("Accuracy: 96.0% at step 12,800; 30.0% at step 64")
     assert loss.accessibleDescription().startswith("Loss: 0.200 at step 12,800")
+
+
+def test_the_figures_are_those_of_the_run_that_is_named(
+    qtbot: QtBot, home: tuple[MainWindow, HomePage, Actions]
+) -> None:
+    window, page, _ = home
+
+    def show(title: str, loss: float) -> None:
+        window.update_curve([CurvePoint(64 * n, 2048 * n, loss, 0.5) for n in range(1, 20)])
+        window.update_status(make_status(run_id=title, run_title=title, runs=[DIGITS, TEXT]))
+        qtbot.waitUntil(lambda: page.model._run.text() == title)
+
+    show("Handwritten digits", 1.0)
+    show("The Python manual", 2.0)
+    assert page.model.values[1].text() == "2.000"
+
+
+def test_what_trainers_have_agreed_on_is_asked_for_as_soon_as_another_run_is_shown(
+    qtbot: QtBot, toy: ToyWorker, beside: Beside
+) -> None:
+    client, window, _, _ = beside
+    dial(qtbot, client, window)
+    window.update_status(make_status())
+    request = client._next_id
+    window.update_status(make_status(run_id=TEXT.id))
+    assert client._next_id > request
 
 
 def test_each_expert_is_reached_by_arrow_keys(qtbot: QtBot) -> None:

@@ -263,6 +263,25 @@ def test_who_is_alone_is_told_and_shown_the_ways_out(
     assert page.alone.title.text() == "You are alone in this run" and not page.alone.said.text()
 
 
+def test_a_peer_can_be_added_after_the_worker_has_come_back(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
+    toy.answers["network"] = lambda params: make_network([], params["first"])
+    page.look()
+    qtbot.waitUntil(page.alone.isVisible)
+    toy.silent.add("meet")
+    page.alone.line.setText("cd" * 32 + "@198.51.100.7:4433")
+    QTest.keyClick(page.alone.line, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: "meet" in toy.methods())
+    with qtbot.waitSignal(page._client.disconnected):
+        toy.hang_up()
+    assert page.alone._notice.isVisible()
+    toy.silent.clear()
+    toy.answers["meet"] = lambda params: Met("cd" * 32)
+    with qtbot.waitSignal(page._client.connected):
+        page._client.dial()
+    page.alone.add_button.click()
+    qtbot.waitUntil(lambda: page.alone.said.text().startswith("Connected."))
+
+
 def test_who_is_not_alone_adds_a_peer_as_well(qtbot: QtBot, toy: ToyWorker, page: NetworkPage) -> None:
     peers = make_peers(1)
     toy.answers["network"] = lambda params: make_network(peers, params["first"])

@@ -175,3 +175,19 @@ def test_the_run_that_was_shown_is_shown_again_unless_it_was_left_meanwhile(
         client.dial()
     assert first.args is not None and first.args[0].status.run_id == DIGITS.id
     client.hang_up()
+
+
+def test_a_run_that_is_chosen_while_the_worker_is_away_is_shown_by_the_next(
+    qtbot: QtBot, folder: Path, toy: ToyWorker
+) -> None:
+    toy.answers["subscribe"] = subscribed
+    client = WorkerClient(folder, "0.1.0")
+    with qtbot.waitSignal(client.connected):
+        client.dial()
+    with qtbot.waitSignal(client.disconnected):
+        toy.hang_up()
+    client.show_run(TEXT.id)
+    with qtbot.waitSignal(client.connected) as again:
+        client.dial()
+    assert again.args is not None and again.args[0].status.run_id == TEXT.id == client.shown_run
+    client.hang_up()

@@ -154,6 +154,20 @@ def test_a_weight_is_sent_and_what_the_worker_says_is_shown(qtbot: QtBot, toy: T
     assert card.weight.spin.value() == 12
 
 
+def test_a_weight_being_typed_outlasts_the_next_status(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    card = desktop.runs_page.cards[OTHER.id]
+    spin = card.weight.spin
+    spin.setFocus()
+    spin.selectAll()
+    QTest.keyClicks(spin, "25")
+    toy.tell("status", msgspec.structs.replace(BOTH, runs=[msgspec.structs.replace(ONE, weight=1), OTHER]))
+    qtbot.waitUntil(lambda: card.share.text().startswith("50%"))
+    QTest.keyClicks(spin, "0")
+    QTest.keyClick(spin, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: bool(asked(toy, "weight")))
+    assert asked(toy, "weight") == [{"run": OTHER.id, "weight": 250}]
+
+
 def test_a_run_is_left_after_a_question_by_keyboard(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
     window, card = desktop.window, desktop.runs_page.cards[OTHER.id]
     card.leave.setFocus()
@@ -334,6 +348,30 @@ def test_who_closes_the_sheet_while_a_run_is_joined_hears_of_it(qtbot: QtBot, to
     qtbot.waitUntil(lambda: desktop.window.note._label.text().startswith("No more runs can be joined now"))
 
 
+def test_a_run_that_could_not_be_joined_does_not_stand_for_the_one_that_is_looked_at(
+    qtbot: QtBot, toy: ToyWorker, desktop: Desktop
+) -> None:
+    sheet, said = desktop.join_sheet, desktop.window.note._label
+    toy.silent.add("join_run")
+    desktop.add_run(LINK)
+    qtbot.waitUntil(sheet.consent.isVisible)
+    sheet.join.click()
+    joining = max(desktop.client._asked)
+    sheet.close_sheet()
+    toy.silent.add("run_details")
+    desktop.add_run("text")
+    looking = max(desktop.client._asked)
+    toy.send(wire.Reply(joining, error=wire.ErrorInfo("run", notice("run.too_many", most=16))))
+    qtbot.waitUntil(lambda: said.text().startswith("No more runs can be joined now"))
+    assert sheet.waiting.isVisible() and not sheet.notice.isVisible()
+    toy.send(wire.Reply(looking, BUILT_IN))
+    qtbot.waitUntil(sheet.consent.isVisible)
+    assert sheet.heading.text() == "The Python manual"
+    sheet.join.click()
+    qtbot.waitUntil(lambda: len(asked(toy, "join_run")) == 2)
+    assert [params["run"] for params in asked(toy, "join_run")] == [LINK, "text"]
+
+
 def test_runs_that_come_with_hearth_and_those_nearby_are_offered(
     qtbot: QtBot, toy: ToyWorker, desktop: Desktop
 ) -> None:
@@ -485,6 +523,36 @@ def test_its_organiser_invites_one_pc_by_a_link_with_a_token(qtbot: QtBot, toy: 
     assert asked(toy, "grant")[-1] == {"run": ONE.id, "peer": peer, "name": "Ann", "days": 90}
     assert sheet.said.text().startswith("This link lets Ann in for 90 days, and nobody else.")
     assert sheet.code.accessibleDescription() == whole and sheet.form.isHidden()
+
+
+def test_what_went_wrong_with_one_run_is_not_told_of_the_next(qtbot: QtBot, toy: ToyWorker, desktop: Desktop) -> None:
+    sheet, client = desktop.invite_sheet, desktop.client
+    known = {ONE.id: msgspec.structs.replace(BY_TOKENS, invites=True), OTHER.id: BUILT_IN}
+    toy.answers |= {"run_details": lambda params: known[params["run"]], "network": lambda params: make_network([])}
+    fault = wire.ErrorInfo("identity", notice("identity.no_peer_name", text="'x'"))
+
+    def late(method: str, ask: Callable[[], object]) -> None:
+        """The answer comes while the other run is shown."""
+        request, before = client._next_id, len(asked(toy, method))
+        toy.silent.add(method)
+        ask()
+        qtbot.waitUntil(lambda: len(asked(toy, method)) > before)
+        toy.silent.clear()
+        sheet.close_sheet()
+        sheet.open_for(OTHER.id)
+        qtbot.waitUntil(sheet.shown.isVisible)
+        toy.send(wire.Reply(request, error=fault))
+        qtbot.waitUntil(lambda: request not in client._asked)
+        assert not sheet.notice.isVisible() and "Send the address of this PC" in sheet.said.text()
+        sheet.close_sheet()
+
+    sheet.open_for(ONE.id)
+    qtbot.waitUntil(sheet.form.isVisible)
+    sheet.peer.setText("x")
+    sheet.name.setText("Ann")
+    late("grant", sheet.make.click)
+    assert sheet.make.isEnabled()
+    late("run_details", lambda: sheet.open_for(ONE.id))
 
 
 def picture(width: int, height: int, kind: str = "PNG") -> bytes:

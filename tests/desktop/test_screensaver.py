@@ -31,6 +31,7 @@ from app.screensaver.view import View
 from app.system.single_instance import Instance
 from app.theme import theme
 from app.worker.client import WorkerClient
+from core.contracts import control as wire
 from core.contracts.control import Snapshot
 from core.contracts.errors import SettingsError
 from core.contracts.network_status import NetworkStatus
@@ -542,6 +543,22 @@ def test_at_rest_it_looks_at_nothing_but_still_knows_of_input(qtbot: QtBot, feed
     assert toy.methods().count("grid") == looks
     feed.rest(False)
     qtbot.waitUntil(lambda: toy.methods().count("grid") > looks)
+
+
+def test_a_layer_of_the_run_before_is_not_taken_for_one_of_the_next(qtbot: QtBot, feed: Feed, toy: ToyWorker) -> None:
+    toy.answers["grid"] = lambda params: make_grid(params["layer"])
+    feed.start()
+    qtbot.waitUntil(lambda: len(feed.layers) == 2 and not feed._looking, timeout=PATIENCE_MS)
+    feed._timer.stop()
+    toy.silent.add("grid")
+    request, other = feed.client._next_id, make_status(run_id="other-12345678")
+    feed._look()
+    toy.answers["subscribe"] = lambda params: wire.Snapshot(other, toy.settings, [])
+    toy.tell("status", other)  # the run before has been left
+    qtbot.waitUntil(lambda: feed.status is not None and feed.status.run_id == other.run_id)
+    toy.send(wire.Reply(request, make_grid(0)))
+    qtbot.waitUntil(lambda: request not in feed.client._asked)
+    assert feed.layers == []
 
 
 def on_screen(view: View) -> QImage:

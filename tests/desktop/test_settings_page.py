@@ -216,6 +216,20 @@ def test_a_number_being_chosen_is_not_overwritten(qtbot: QtBot, page: SettingsPa
     qtbot.waitUntil(lambda: toy.settings["memory_grace_s"] == 20)
 
 
+def test_a_number_being_typed_is_not_overwritten(qtbot: QtBot, page: SettingsPage, toy: ToyWorker) -> None:
+    spin = number(page, "memory_grace_s").spin
+    spin.setFocus()
+    spin.selectAll()
+    QTest.keyClicks(spin, "2")
+    page.set_values({**page.values, "theme": "dark"})  # the answer to an earlier change
+    QTest.keyClicks(spin, "5")
+    QTest.keyClick(spin, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: toy.settings["memory_grace_s"] == 25)
+    qtbot.waitUntil(lambda: page.values["memory_grace_s"] == 25)
+    page.set_values({**page.values, "memory_grace_s": 15})
+    assert spin.value() == 15, "what was sent is typed no more"
+
+
 def test_a_refused_value_is_told_at_its_row_and_the_old_one_comes_back(
     qtbot: QtBot, page: SettingsPage, toy: ToyWorker
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessibleAnnouncementEvent
+from PySide6.QtGui import QAccessibleAnnouncementEvent, QTextDocument
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow, QWidget
 from pytestqt.qtbot import QtBot
@@ -139,6 +139,25 @@ def test_an_answer_is_read_out_once_it_is_complete(talk: Talk, monkeypatch: pyte
     assert heard == ["A fox."]
 
 
+def test_what_is_typed_outlasts_a_look_at_the_other_way(talk: Talk) -> None:
+    demo, ways = talk.demo, talk.demo.way._buttons
+    demo.prompt.setFocus()
+    QTest.keyClicks(demo.prompt, "Dear model")
+    ways["text"].click()
+    assert demo.prompt.toPlainText() == text_demo.PROMPT
+    demo.prompt.setPlainText("Once upon")
+    ways["talk"].click()
+    assert demo.prompt.toPlainText() == "Dear model"
+    talk.begin(demo.go.click)
+    assert demo.prompt.toPlainText() == ""
+    ways["text"].click()
+    assert demo.prompt.toPlainText() == "Once upon"
+    talk.page.update_status(msgspec.structs.replace(STORIES, chat=False))  # a new revision says no more how one talks
+    assert demo.prompt.toPlainText() == "Once upon"
+    talk.page.update_status(STORIES)
+    assert demo.prompt.toPlainText() == "Dear model", "what got no answer was not said"
+
+
 def test_shift_enter_begins_a_line_and_nothing_is_not_sent(talk: Talk) -> None:
     demo = talk.demo
     demo.prompt.setFocus()
@@ -246,6 +265,15 @@ def test_nothing_is_kept_of_who_does_not_want_it(talk: Talk) -> None:
     talk.sheet.close_sheet()
     talk.say("No secret", "Ah.")
     assert len(talk.kept()) == 1
+
+
+def test_a_title_is_no_html_in_what_is_said_of_a_run_that_is_not_here(talk: Talk) -> None:
+    title = "Tales <img src=//elsewhere/a.png>"
+    talk.page.tried.put(Tried(1.0, "gone-12345678", title, (Said("user", "Roses"), Said("assistant", " are")), False))
+    talk.demo.former.click()
+    told = QTextDocument()
+    told.setHtml(talk.sheet.rows[0].open_button.toolTip())  # as Qt shows what looks like HTML
+    assert f"has not joined the run “{title}”" in told.toPlainText().replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_a_text_of_another_run_is_opened_with_its_model(talk: Talk) -> None:

@@ -91,6 +91,11 @@ def test_the_tooltip_tells_state_reason_and_what_was_lent_today(tray: Tray) -> N
     assert tray.icon.toolTip() == "Hearth: Paused\nYou paused it.", "nobody tells what was lent today"
 
 
+def test_the_tooltip_is_no_html(tray: Tray) -> None:
+    tray.show_state("attention", "<img src=//elsewhere/a.png>: it waits.")  # a run's title
+    assert "it waits." in tray.icon.toolTip() and "<" not in tray.icon.toolTip()
+
+
 def test_the_menu_asks_for_what_it_says(qtbot: QtBot, tray: Tray, actions: Actions) -> None:
     tray.show_state("contributing", "Training runs.")
     with qtbot.waitSignal(tray.open_asked):

@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from datetime import datetime
+from functools import partial
 
 from app import theme as look
 from app.formats import NONE, count, number, rate, short
@@ -186,13 +187,16 @@ class ExpertsPage(LookingPage):
         self._draw()
         if not self._asking and self._client.is_connected:
             self._asking = True
-            self._client.grid(0, self._take, self.failed)
+            self._client.grid(0, partial(self._take, self._client.shown_run), self.failed)
 
-    def _take(self, grid: GridStatus) -> None:
+    def _take(self, run: str, grid: GridStatus) -> None:
         self.looked()
+        if run != self._client.shown_run:
+            self._asking = False  # the next look is at the other one
+            return
         self.grid.show_layer(grid)
         if grid.layer + 1 < min(grid.layers, LAYERS) and self.isVisible():
-            self._client.grid(grid.layer + 1, self._take, self.failed)
+            self._client.grid(grid.layer + 1, partial(self._take, run), self.failed)
         else:
             self._asking = False
 

@@ -41,7 +41,8 @@ class ModelCard(StaleCard):
     def __init__(self) -> None:
         super().__init__(tr("The model being trained"), tr("Try it"))
         self._newest: CurvePoint | None = None
-        self._drawn_at = 0.0
+        self._drawn_at = -CALM_S
+        self._run_id = ""
         self._accuracy = CurvePlot(tr("Accuracy"), "peer", percent, lambda value: percent(value, 0), 1.0, tr(UNKNOWN))
         self._loss = CurvePlot(tr("Loss"), "peer", lambda value: number(value, 3), short, None, tr(UNKNOWN))
         self.values = [Label(NONE, "num"), Label(NONE, "num")]
@@ -66,6 +67,8 @@ class ModelCard(StaleCard):
 
     def update_status(self, status: Status) -> None:
         """Name the run where this PC works on several."""
+        if status.run_id != self._run_id:
+            self._run_id, self._drawn_at = status.run_id, -CALM_S  # the figures of another one may not wait
         self._run.setText(tr_run(status.run_title))
         self._run.setVisible(len(status.runs) > 1)
 
@@ -118,8 +121,10 @@ class HomePage(Page):
     def update_status(self, status: Status) -> None:
         if status.state != "contributing":  # the rates may be those of the second before the stop
             status = msgspec.structs.replace(status, samples_per_s=0.0, calls_per_s=0.0)
-        same_state = self._status is not None and self._status.state == status.state
-        self._status = status
+        before, self._status = self._status, status
+        same_state = before is not None and before.state == status.state
+        if before is not None and before.run_id != status.run_id:
+            self.network.look()  # what its trainers have agreed on
         self.state_card.update_status(status)
         kinds = apart(status.attention)
         self._trouble.set_text(told(one for one in kinds.trouble if one not in status.reason))
@@ -163,10 +168,10 @@ class HomePage(Page):
         """Draw the newest figures; not done while nobody sees them, and about once a second."""
         self._waiting = False
         self._later.start()
-        self.model.set_points(self._points)
         if self._status is not None:
             self.runs.update_status(self._status)
             self.model.update_status(self._status)
             self.devices.update_status(self._status)
             if self._status.events:
                 self.network.show_event(self._status.events[-1])
+        self.model.set_points(self._points)

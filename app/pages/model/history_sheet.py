@@ -5,6 +5,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from app import theme as look
+from app.formats import tip
 from app.language import mark, tr, tr_run
 from app.pages.model.conversation import parts
 from app.pages.model.model_page import ModelPage
@@ -138,7 +139,7 @@ class Row(QWidget):
             tr("Open"), "link", name=tr("Open: {name}", name=name), clicked=lambda: sheet.open_text(text)
         )
         self.open_button.setEnabled(can_open)
-        self.open_button.setToolTip("" if can_open else tr(NOT_HERE, run=run))
+        self.open_button.setToolTip("" if can_open else tip(tr(NOT_HERE, run=run)))
         self.copy = Button(tr("Copy"), "link", name=tr("Copy: {name}", name=name), clicked=self._copy)
         self.delete = Button(
             tr("Delete"), "link", name=tr("Delete: {name}", name=name), clicked=lambda: sheet.delete(text)

@@ -90,6 +90,8 @@ class TextDemo(QWidget):
         self._pill = Pill("", "ok", "check")
         self._status: Status | None = None
         self._talks = False
+        self._drafts = {False: PROMPT, True: ""}
+        """What stood in the field last, by whether one talks."""
         self._began = 0.0
         """When the text or conversation began that stands on the page."""
         self._turns: tuple[Said, ...] = ()
@@ -238,11 +240,12 @@ class TextDemo(QWidget):
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self.page, text.content))
 
     def _choose_way(self, way: str) -> None:
-        """Talk to the model, or let it continue a text; each begins with an empty page."""
-        self.generation.clear()
+        """Talk to the model, or let it continue a text; each begins with an empty page, and keeps what was typed."""
+        self.generation.clear()  # first: a message without an answer comes back
+        self._drafts[self._talks] = self.prompt.toPlainText()
         self._talks = way == TALK
         self.way.set_value(way)
-        self.prompt.setPlainText("" if self._talks else PROMPT)
+        self.prompt.setPlainText(self._drafts[self._talks])
         self._name_way()
         self._show((), self._talks)
 

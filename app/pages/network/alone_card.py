@@ -137,7 +137,7 @@ class AloneCard(Card):
         self._show_met(True)
 
     def _failed(self, error: HearthError) -> None:
-        self.add_button.setEnabled(self._client.is_connected)
+        self.add_button.setEnabled(True)
         self._say("")
         self._notice.set_text(told(error.notice))
 

@@ -1,5 +1,7 @@
 """The sheet with a run's link, as text and as QR code; its organiser gives a token with it where the run needs one."""
 
+from functools import partial
+
 import msgspec
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -99,14 +101,14 @@ class InviteSheet(Sheet):
         self.notice.set_text("")
         self.said.setText(tr("Asking the worker for the link."))
         self.open(self.close_button)
-        self._client.run_details(run_id, self._ask, self._fail)
+        self._client.run_details(run_id, self._ask, partial(self._fail, run_id))
 
     def _ask(self, run: RunDetails) -> None:
         if run.id != self._run_id:
             return
         if run.id in built_in():
             self.said.setText(tr(COMES_ALONG))
-            self._client.network(0, lambda network: self._show(run.id, network.address), self._refuse)
+            self._client.network(0, lambda network: self._show(run.id, network.address), partial(self._refuse, run.id))
             return
         if run.invites:
             for field in (self.peer, self.name):
@@ -123,7 +125,8 @@ class InviteSheet(Sheet):
         )
         if run.manifest.access == "tokens":
             words = tr(ORGANISER_ONLY, run=run.id, key=str(run.manifest.organiser)[:SHOWN])
-        self._client.run_link(run.id, lambda linked: self._show(run.id, linked.link, words), self._fail)
+        failed = partial(self._fail, run.id)
+        self._client.run_link(run.id, lambda linked: self._show(run.id, linked.link, words), failed)
 
     def _make(self) -> None:
         """Give the token, if there is to whom."""
@@ -143,7 +146,8 @@ class InviteSheet(Sheet):
         )
         self.notice.set_text("")
         self.make.setEnabled(False)
-        self._client.grant(asked, lambda linked: self._show(asked.run, linked.link, words), self._refuse)
+        refused = partial(self._refuse, asked.run)
+        self._client.grant(asked, lambda linked: self._show(asked.run, linked.link, words), refused)
 
     def _show(self, run_id: str, text: str, words: str = "") -> None:
         """Show a link with its words, or this PC's address beneath those that are there."""
@@ -160,14 +164,16 @@ class InviteSheet(Sheet):
         self.shown.show()
         order_focus(self.panel)
 
-    def _refuse(self, error: HearthError) -> None:
+    def _refuse(self, run_id: str, error: HearthError) -> None:
         """The token was not given; what was typed stays."""
         self.make.setEnabled(True)
-        self.notice.set_text(told(error.notice))
+        if run_id == self._run_id:
+            self.notice.set_text(told(error.notice))
 
-    def _fail(self, error: HearthError) -> None:
-        self.said.setText(tr("There is no link to this run."))
-        self.notice.set_text(told(error.notice))
+    def _fail(self, run_id: str, error: HearthError) -> None:
+        if run_id == self._run_id:
+            self.said.setText(tr("There is no link to this run."))
+            self.notice.set_text(told(error.notice))
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.link.text())

@@ -251,7 +251,8 @@ class JoinSheet(Sheet):
             asking = tr("Asking the peers in the link what this run is. That does not join it.")
             reading = tr("Reading what this run is. That does not join it.")
             self.waits_for.setText(asking if is_link(self._source) else reading)
-            self._number = self._client.run_details(self._source, partial(self._show, self._source), self._fail)
+            source = self._source
+            self._number = self._client.run_details(source, partial(self._show, source), partial(self._fail, source))
         self._tick()
 
     def _tick(self) -> None:
@@ -270,13 +271,11 @@ class JoinSheet(Sheet):
         if number is not None:
             self._client.stop(number)
 
-    def _fail(self, error: HearthError) -> None:
-        source = self._source
-        self._number, self._source = None, ""
-        self._clock.stop()
-        if not self.isVisible():
+    def _fail(self, source: str, error: HearthError) -> None:
+        if source != self._source:  # another run is looked at by now, or none
             self.said.emit(told(error.notice))
             return
+        self._forget()
         if is_link(source):
             self.line.setText(source)
             self.line.setCursorPosition(0)
@@ -284,6 +283,8 @@ class JoinSheet(Sheet):
 
     def _show(self, source: str, run: RunDetails) -> None:
         """Say what a run is, and ask."""
+        if source != self._source:
+            return
         self._number = None
         self._clock.stop()
         title = description.title_of(run)
@@ -332,13 +333,14 @@ class JoinSheet(Sheet):
         self._clock.start()
         self._tick()
         self.heading.setFocus(Qt.FocusReason.OtherFocusReason)
-        self._client.join_run(source, self.weight.spin.value(), partial(self._joined, source), self._fail)
+        self._client.join_run(
+            source, self.weight.spin.value(), partial(self._joined, source), partial(self._fail, source)
+        )
 
     def _joined(self, source: str, run: RunStatus) -> None:
-        self._clock.stop()
         self.said.emit(tr("Joined “{run}” with weight {weight}.", run=tr_run(run.title), weight=run.weight))
         if self._source == source:
-            self._source = ""
+            self._forget()
             self.line.clear()
             self.close_sheet()
 

@@ -131,8 +131,7 @@ class DataCard(Section):
 
     def move_to(self, folder: Path) -> None:
         """Move all data there; the window starts anew."""
-        self.stopped.emit()
-        self._run(self.replaced.emit, "move", str(folder))
+        self._replace("move", str(folder))
 
     def back_up_to(self, file: Path) -> None:
         """Write a backup, in the place of a file that the user was asked about."""
@@ -141,12 +140,7 @@ class DataCard(Section):
 
     def ask_to_restore(self, file: Path) -> None:
         """Ask once more before a backup replaces all data; the window starts anew then."""
-
-        def restore() -> None:
-            self.stopped.emit()
-            self._run(self.replaced.emit, "restore", str(file), "--force")
-
-        self._ask(tr(SURE["restore"]), tr("Restore"), restore)
+        self._ask(tr(SURE["restore"]), tr("Restore"), lambda: self._replace("restore", str(file), "--force"))
 
     def _ask_to_delete(self) -> None:
         self._ask(tr(SURE["delete"]), tr("Delete and quit"), self._delete)
@@ -174,10 +168,16 @@ class DataCard(Section):
 
     # the process
 
+    def _replace(self, *words: str) -> None:
+        if self._process is None:  # else nobody would say when the worker may run again
+            self.stopped.emit()
+            self._run(self.replaced.emit, *words)
+
     def _run(self, then: Callable[[], object], *words: str) -> None:
         if self._process is not None:
             return
         self._then = then
+        self.question.hide()  # it is about what cannot be done meanwhile
         self.notice.set_text("")
         self._say("")
         process = self._process = QProcess(self)
@@ -191,6 +191,13 @@ class DataCard(Section):
         program, *arguments = hearth(self.start, "data", *words, "--progress")
         process.start(program, arguments)
         self._enable(False)
+
+    def end(self) -> None:
+        """The window goes; a move or a restore that is killed loses nothing."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.waitForFinished()
 
     def _read(self) -> None:
         while self._process is not None and self._process.canReadLine():

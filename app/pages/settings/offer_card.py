@@ -1,6 +1,7 @@
 """Something of the release feed that a click installs: a look, the offer, how far it is, and what went wrong."""
 
 import json
+import logging
 import os
 import subprocess
 from pathlib import Path
@@ -17,6 +18,8 @@ from app.widgets.buttons import Button
 from app.worker.supervisor import DETACHED, hearth
 from core.contracts.notices import FAULTS_AS_NOTICES, fault_of
 from core.contracts.words import size
+
+logger = logging.getLogger(__name__)
 
 LEFT_S = 10.0
 """What takes longer tells how long."""
@@ -93,13 +96,16 @@ class OfferCard(Section):
 
     def _asked(self) -> dict[str, object]:
         """What there is, or under "fault" why nobody knows."""
-        done = subprocess.run(
-            hearth(self.start, *self.ASK), capture_output=True, env={**os.environ, **FAULTS_AS_NOTICES}, check=False
-        )
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        if done.returncode:
-            return {"fault": lines[-1] if lines else ""}
-        answer: dict[str, object] = json.loads(done.stdout)
+        try:
+            done = subprocess.run(
+                hearth(self.start, *self.ASK), capture_output=True, env={**os.environ, **FAULTS_AS_NOTICES}, check=False
+            )
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            if done.returncode:
+                return {"fault": lines[-1] if lines else ""}
+            answer: dict[str, object] = json.loads(done.stdout)
+        except (OSError, ValueError) as error:  # it could not be started, or says something else
+            return {"fault": _not_run(error)}
         return answer
 
     def _show_answer(self, answer: dict[str, object]) -> None:
@@ -112,25 +118,32 @@ class OfferCard(Section):
             self.show_offer(answer)
 
     def _ran(self, *words: str) -> str:
-        self._process = subprocess.Popen(
+        try:
+            return self._result(*words)
+        except (OSError, ValueError) as error:
+            return _not_run(error)
+
+    def _result(self, *words: str) -> str:
+        last = ""
+        with subprocess.Popen(
             hearth(self.start, *words, "--progress"),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             env={**os.environ, **FAULTS_AS_NOTICES},
             start_new_session=True,
             creationflags=DETACHED,
-        )
-        last = ""
-        assert self._process.stdout is not None
-        with self._process.stdout as lines:
-            for line in lines:
+        ) as process:
+            self._process = process
+            assert process.stdout is not None
+            for line in process.stdout:
                 if line.startswith("{"):
                     self._progressed.emit(json.loads(line))
                 else:
                     last = line.strip() or last
-        return last if self._process.wait() else ""
+        return last if process.returncode else ""
 
     def _show_progress(self, progress: dict[str, float]) -> None:
         self.bar.show()
@@ -144,6 +157,11 @@ class OfferCard(Section):
         self.install.setEnabled(True)
         self.says.setText("")
         self.notice.set_text(told(fault_of(fault)) if fault else "")
+
+
+def _not_run(error: Exception) -> str:
+    logger.warning("a command of the settings did not run: %s", error)
+    return tr("That did not work. Try again.")
 
 
 def how_far(progress: dict[str, float]) -> str:

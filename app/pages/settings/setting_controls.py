@@ -95,6 +95,7 @@ class NumberControl(Control):
         self._rest = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._rest.timeout.connect(lambda: self.chosen.emit(self._value()))
         self.spin.valueChanged.connect(lambda: self._rest.start())
+        self.spin.editingFinished.connect(lambda: self.spin.lineEdit().setModified(False))  # Qt leaves it as it was
 
     def _whole(self, value: float) -> int:
         return round(value * self._scale)
@@ -103,7 +104,7 @@ class NumberControl(Control):
         return self.spin.value() / 100 if self._scale == 100 else self.spin.value()
 
     def show_value(self, value: Any) -> None:
-        if self._rest.isActive():
+        if self._rest.isActive() or (self.spin.hasFocus() and self.spin.lineEdit().isModified()):
             return  # the user is at it; what they choose is sent next
         self.spin.blockSignals(True)
         self.spin.setMaximum(max(self.spin.maximum(), self._whole(value)))  # chosen elsewhere, it is shown as it is
