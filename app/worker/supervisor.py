@@ -92,6 +92,9 @@ class Supervisor(QObject):
         return self._supervision.report(time.monotonic())
 
     def start(self) -> None:
+        """Look for the worker, or start one, unless the app quits."""
+        if self._supervision.phase is Phase.LEAVING:
+            return
         self._may_run = True
         self._do(self._supervision.begin(time.monotonic()))
 

@@ -447,6 +447,13 @@ def test_a_worker_that_does_not_end_does_not_hold_the_app(
     assert "quit" in toy.methods()
 
 
+def test_what_fails_while_the_app_quits_starts_no_worker_again(qtbot: QtBot, watched: Watched, toy: ToyWorker) -> None:
+    watched.start(qtbot)
+    with qtbot.waitSignal(watched.supervisor.ended):
+        watched.supervisor.leave()
+        watched.supervisor.start()  # as after a backup that failed
+
+
 def test_the_file_for_the_last_words_stays_small(qtbot: QtBot, watched: Watched, folder: Path) -> None:
     watched.start(qtbot)
     path = folder / supervisor.STDERR_FILE
