@@ -4,7 +4,6 @@ import argparse
 import functools
 import re
 import ssl
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,17 +13,16 @@ from core.community.mosquitto import Mosquitto
 from core.contracts.errors import SettingsError
 from core.contracts.notices import notice
 from core.contracts.telemetry import Admits, Rights, is_broker
-from core.control.start import run_worker
+from core.control.start import allow_files, run_worker
 from core.store.data_folder import data_folder
 from core.worker.metrics import Metrics
 from core.worker.network_options import parse_options
 from core.worker.places import BackboneOptions, BrokerPlace
 
-if sys.platform != "win32":
-    import resource
-
 SOCKET = re.compile(r"(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\]):\d{1,5}")
 Made = Callable[[Mapping[str, Rights], Admits], BrokerPlace]
+CONNECTIONS = 1 << 20
+"""Files that this process has open if the system lets it: each peer at the broker is one."""
 MOSQUITTO = "mosquitto"
 """The folder of its files, in the data folder."""
 
@@ -38,7 +36,7 @@ def backbone(options: argparse.Namespace) -> int:
             raise SettingsError(notice("backbone.bad_address", address=address))
     metrics = functools.partial(Metrics, address=options.metrics) if options.metrics else None
     board = options.board.absolute() if options.board else None
-    _allow_connections()
+    allow_files(CONNECTIONS)
     asked = BackboneOptions(_broker(options, folder), metrics, board)
     return run_worker(folder, options.run, network._replace(backbone=asked))
 
@@ -56,13 +54,6 @@ def _certificate(certificate: Path, key: Path) -> tuple[str, str]:
         why = error.strerror or str(error)
         raise SettingsError(notice("backbone.bad_certificate", file=files[0], key=files[1], why=why)) from error
     return files
-
-
-def _allow_connections() -> None:
-    """As many files as the system lets this process have: each peer at the broker is one."""
-    if sys.platform != "win32":
-        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def _broker(options: argparse.Namespace, folder: Path) -> Made | None:

@@ -84,11 +84,15 @@ def run_worker(
     return 0
 
 
-def allow_files() -> None:
-    """Let this process have more files open, if it may have few."""
+def allow_files(wanted: int = FILES) -> None:
+    """Let this process have more files open, if it may have few.
+
+    Args:
+        wanted: so many, if the system lets it have them.
+    """
     if sys.platform != "win32":
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         if soft != resource.RLIM_INFINITY and soft < most:
             with contextlib.suppress(OSError, ValueError):
                 resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))

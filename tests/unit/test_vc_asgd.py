@@ -101,6 +101,17 @@ def weights(trunk: TrunkStrategy) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in trunk.parameters])
 
 
+@asynccontextmanager
+async def one_client(folder: Path, **more: Any) -> AsyncIterator[TrunkStrategy]:
+    """The trunk of a trainer that has one server, named by the manifest."""
+    async with AsyncExitStack() as stack:
+        server, client = await stack.enter_async_context(peers(2))
+        run = run_of(server, **more)
+        at_server, at_client = (agreement_at(peer, run, folder) for peer in (server, client))
+        await stack.enter_async_context(at_server)
+        yield trunk_of(run, await stack.enter_async_context(at_client))
+
+
 async def test_one_trainer_with_one_server_and_a_of_0_trains_bit_for_bit_as_it_does_alone(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         server, client = await stack.enter_async_context(peers(2))
@@ -263,12 +274,7 @@ async def test_what_is_agreed_is_measured_before_it_is_trained_on_until_it_is_go
 
 async def test_the_model_is_evaluated_and_asked_as_the_servers_have_it(tmp_path: Path) -> None:
     """All trainers answer alike, whatever each has learnt in its subtask so far."""
-    async with AsyncExitStack() as stack:
-        server, client = await stack.enter_async_context(peers(2))
-        run = run_of(server)
-        at_server, at_client = (agreement_at(peer, run, tmp_path) for peer in (server, client))
-        await stack.enter_async_context(at_server)
-        trunk = trunk_of(run, await stack.enter_async_context(at_client))
+    async with one_client(tmp_path) as trunk:
         agreeing = asyncio.create_task(trunk.agree(at_once))
         async with asyncio.timeout(PATIENCE_S):
             await train(trunk, BATCHES)
@@ -284,12 +290,7 @@ async def test_the_model_is_evaluated_and_asked_as_the_servers_have_it(tmp_path:
 async def test_a_trainer_has_several_subtasks_at_once_each_with_the_parameters_that_it_came_with(
     tmp_path: Path,
 ) -> None:
-    async with AsyncExitStack() as stack:
-        server, client = await stack.enter_async_context(peers(2))
-        run = run_of(server, at_once=2, accuracy=1.0)
-        at_server, at_client = (agreement_at(peer, run, tmp_path) for peer in (server, client))
-        await stack.enter_async_context(at_server)
-        trunk = trunk_of(run, await stack.enter_async_context(at_client))
+    async with one_client(tmp_path, at_once=2, accuracy=1.0) as trunk:
         assert isinstance(trunk, Subtasks)
         began: list[torch.Tensor] = []
 
